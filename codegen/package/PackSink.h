@@ -1,0 +1,68 @@
+//===- PackSink.h - where a pack is written to
+//-----------------------------------------------------------===//
+#ifndef INGOT_CODEGEN_PACKAGE_PACKSINK_H
+#define INGOT_CODEGEN_PACKAGE_PACKSINK_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace ingot::package {
+
+/// Takes the bytes of a pack at offsets from the pack's first byte. Bytes never written read as zero.
+class PackSink {
+public:
+  virtual ~PackSink() = default;
+  /// Called once, before the first write, with the size of the pack.
+  virtual llvm::Error begin(uint64_t packBytes) = 0;
+  virtual llvm::Error write(uint64_t offset, llvm::ArrayRef<uint8_t> bytes) = 0;
+};
+
+/// Writes to a temporary file beside `path` that takes the final name in `commit`, so that nothing
+/// half-written is ever seen under it. Without `commit` the temporary file is removed.
+class FileSink final : public PackSink {
+public:
+  static llvm::Expected<std::unique_ptr<FileSink>> create(llvm::StringRef path);
+  ~FileSink() override;
+  llvm::Error begin(uint64_t packBytes) override;
+  llvm::Error write(uint64_t offset, llvm::ArrayRef<uint8_t> bytes) override;
+  /// The file's name while it is being written; a linker may replace its content before `setBase`.
+  const std::string &temporaryPath() const { return temporary; }
+  /// Opens the temporary file again after something else has written its first `base` bytes.
+  llvm::Error setBase(uint64_t base);
+  /// Writes behind the pack (offsets from the start of the file).
+  llvm::Error writeAbsolute(uint64_t offset, llvm::ArrayRef<uint8_t> bytes);
+  llvm::Error commit(bool executable);
+
+private:
+  FileSink(llvm::StringRef path, llvm::StringRef temporary, int fd)
+      : path(path), temporary(temporary), fd(fd) {}
+  std::string path, temporary;
+  uint64_t base = 0;
+  int fd;
+};
+
+/// Anonymous memory on huge pages where the system gives them, for running a model without writing it.
+class MemorySink final : public PackSink {
+public:
+  MemorySink() = default;
+  MemorySink(const MemorySink &) = delete;
+  ~MemorySink() override;
+  llvm::Error begin(uint64_t packBytes) override;
+  llvm::Error write(uint64_t offset, llvm::ArrayRef<uint8_t> bytes) override;
+  const uint8_t *data() const { return memory; }
+  uint64_t size() const { return bytes; }
+
+private:
+  uint8_t *memory = nullptr;
+  void *mapping = nullptr;
+  uint64_t bytes = 0, mappingBytes = 0;
+};
+
+} // namespace ingot::package
+
+#endif // INGOT_CODEGEN_PACKAGE_PACKSINK_H

@@ -1,0 +1,67 @@
+//===- CompileOptions.h - every knob of one compile
+//------------------------------------------------------===//
+//
+// One value per compile, no process-global options. Everything that changes the artefact is printed into it
+// (`describe`).
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef INGOT_COMPILER_PIPELINE_COMPILEOPTIONS_H
+#define INGOT_COMPILER_PIPELINE_COMPILEOPTIONS_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ingot::pipeline {
+
+/// The phases in order. A compile can stop after any but the last and start from any but the first.
+enum class Phase { Import, Model, Quant, Shape, Kernel, Program, Target, Package };
+
+/// Name of a phase as the options spell it: "import" .. "package".
+const char *phaseName(Phase phase);
+std::optional<Phase> parsePhase(const std::string &name);
+
+enum class Emit { Executable, Object, Pack };
+
+/// Progress of one long piece of work. `total` is 0 where it is unknown; `unit` is "bytes" or "kernels".
+struct Progress {
+  const char *what;
+  const char *unit;
+  uint64_t done;
+  uint64_t total;
+};
+
+struct CompileOptions {
+  /// CPU variants by name (avx2, avx512, vnni, amx); empty: the best that this machine passes. "ref" stands
+  /// alone.
+  std::vector<std::string> targets;
+  Emit emit = Emit::Executable;
+  /// Positions per sequence; unset: the model's own, at most 8192.
+  std::optional<int64_t> context;
+  int64_t maxSeqs = 32;
+  std::string kvDtype = "f16";
+  int64_t chunk = 512;
+  /// config.json or another file of the directory.
+  std::string configFile = "config.json";
+  std::optional<Phase> stopAfter;
+  std::optional<Phase> startFrom;
+  /// The text to resume from, with `startFrom`.
+  std::string irFile;
+  /// Argument names of passes after which the IR is printed to standard error.
+  std::vector<std::string> printIrAfter;
+  /// Folder with ingot_rt.o and the start files, for Emit::Executable.
+  std::string runtimeDir;
+  unsigned threads = 2;
+  /// Called from the compiling thread.
+  std::function<void(const Progress &)> onProgress;
+
+  bool isRef() const { return targets.size() == 1 && targets.front() == "ref"; }
+  /// One line: the options that shape the artefact.
+  std::string describe() const;
+};
+
+} // namespace ingot::pipeline
+
+#endif // INGOT_COMPILER_PIPELINE_COMPILEOPTIONS_H
