@@ -1,0 +1,19 @@
+//===- InitAllDialects.h - every dialect of Ingot --------------------------------------------------------===//
+#ifndef INGOT_DIALECTS_INITALLDIALECTS_H
+#define INGOT_DIALECTS_INITALLDIALECTS_H
+
+#include "dialects/llm/Llm.h"
+#include "dialects/qfmt/Qfmt.h"
+
+#include "mlir/IR/DialectRegistry.h"
+
+namespace ingot {
+
+/// Registers the dialects that are Ingot's own.
+inline void registerAllIngotDialects(mlir::DialectRegistry &registry) {
+  registry.insert<qfmt::QfmtDialect, llm::LlmDialect>();
+}
+
+} // namespace ingot
+
+#endif
