@@ -110,9 +110,13 @@ typedef struct ingot_program_v1 {
   uint32_t logits_stride; /* floats per row of the logits                                                     */
   uint64_t arena_bytes;
   uint64_t private_bytes; /* per worker                                                                       */
-  uint64_t logits_slot;   /* f32 [n_out][logits_stride]                                                       */
+  uint64_t logits_slot;   /* f32 [max_out][logits_stride]                                                     */
   const ingot_launch_v1 *launches;
   const ingot_tap_v1 *taps;
+  uint32_t max_out;       /* most entries of out_rows in a step, 1 .. max_rows: bounds the logits' memory, which
+                             at max_rows of a large vocabulary would be the largest buffer of all. At least
+                             min(max_rows, the module's max_seqs)                                             */
+  uint32_t reserved0;
 } ingot_program_v1;
 
 typedef struct ingot_param_v1 {
