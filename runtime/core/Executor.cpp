@@ -1,0 +1,164 @@
+//===- Executor.cpp ---------------------------------------------------------------------------------------===//
+#include "runtime/core/Executor.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace ingot::core {
+
+static constexpr uint64_t HugeFrom = UINT64_C(4) << 20;
+
+std::unique_ptr<Executor> Executor::create(const ingot_module_v1 &module, const uint8_t *weights,
+                                           const ExecutorOptions &options, std::string &error) {
+  std::unique_ptr<Executor> e(new Executor(module));
+  e->pool = cpu::WorkerPool::create(options.threads, options.pinning, error);
+  if (!e->pool || !e->allocate(options, error))
+    return nullptr;
+  e->bind(weights);
+  return e;
+}
+
+bool Executor::allocate(const ExecutorOptions &options, std::string &error) {
+  kv = kv::KvCache::create(mod, std::max(1u, options.kvPages), error);
+  if (!kv || !ropes.create(mod, error))
+    return false;
+  uint64_t arenaBytes = 0, privateBytes = 0, scratchBytes = 0;
+  for (uint32_t i = 0; i < mod.n_programs; ++i) {
+    arenaBytes = std::max(arenaBytes, mod.programs[i].arena_bytes);
+    privateBytes = std::max(privateBytes, mod.programs[i].private_bytes);
+  }
+  for (uint32_t i = 0; i < mod.n_kernels; ++i)
+    scratchBytes = std::max<uint64_t>(scratchBytes, mod.kernels[i].scratch_bytes);
+  bool ok = arena.allocate(arenaBytes, arenaBytes >= HugeFrom);
+  privateAreas.resize(threads());
+  scratch.resize(threads());
+  for (unsigned w = 0; w < threads() && ok; ++w)
+    ok = privateAreas[w].allocate(privateBytes, privateBytes >= HugeFrom) && scratch[w].allocate(scratchBytes, false);
+  if (!ok) {
+    error = "no memory for activations (" + std::to_string(arenaBytes) + " bytes, and " +
+            std::to_string(privateBytes + scratchBytes) + " for each of " + std::to_string(threads()) + " threads)";
+    return false;
+  }
+  held.arena = arenaBytes;
+  held.privateAreas = privateBytes * threads();
+  held.scratch = scratchBytes * threads();
+  held.kv = kv->bytes();
+  return true;
+}
+
+uint8_t *Executor::resolve(uint64_t slot, unsigned worker) const {
+  uint64_t offset = slot & ~INGOT_SLOT_PRIVATE;
+  return (slot & INGOT_SLOT_PRIVATE ? privateAreas[worker].data() : arena.data()) + offset;
+}
+
+void Executor::bind(const uint8_t *weights) {
+  programs.resize(mod.n_programs);
+  for (uint32_t i = 0; i < mod.n_programs; ++i) {
+    const ingot_program_v1 &p = mod.programs[i];
+    Program &program = programs[i];
+    for (uint32_t l = 0; l < p.n_launches; ++l) {
+      if (program.stages.empty() || program.stages.back().number != p.launches[l].stage)
+        program.stages.push_back({l, l, p.launches[l].stage});
+      program.stages.back().end = l + 1;
+    }
+    program.plans.resize(threads());
+    for (unsigned w = 0; w < threads(); ++w) {
+      Plan &plan = program.plans[w];
+      plan.args.resize(p.n_launches);
+      for (uint32_t l = 0; l < p.n_launches; ++l) {
+        const ingot_launch_v1 &launch = p.launches[l];
+        ingot_args_v1 &args = plan.args[l];
+        args = {};
+        args.struct_size = sizeof(args);
+        args.layer = launch.layer;
+        args.kv = launch.kv_layer >= 0 ? kv->layer(uint32_t(launch.kv_layer)) : nullptr;
+        args.scratch = scratch[w].data();
+        for (uint16_t s = 0; s < launch.n_slots; ++s)
+          args.slot[s] = resolve(launch.slot[s], w);
+        for (uint16_t k = 0; k < launch.n_weights; ++k)
+          args.weight[k] = weights + launch.weight[k];
+        bool replicated = launch.flags & INGOT_LAUNCH_REPLICATED;
+        plan.calls.push_back({mod.kernels[launch.kernel].fn, &args, replicated ? 0 : w, replicated ? 1 : threads(), l});
+      }
+      held.plans += plan.args.size() * sizeof(ingot_args_v1) + plan.calls.size() * sizeof(Call);
+    }
+  }
+}
+
+uint32_t Executor::programFor(uint32_t rows) const {
+  for (uint32_t i = 0; i < mod.n_programs; ++i)
+    if (rows <= mod.programs[i].max_rows)
+      return i;
+  assert(false && "more rows than any program takes");
+  return mod.n_programs - 1;
+}
+
+void Executor::runTaps(const Stage &stage) {
+  const ingot_program_v1 &p = mod.programs[current];
+  for (uint32_t t = 0; t < p.n_taps; ++t)
+    if (p.taps[t].stage == stage.number)
+      (*tapFn)(p.taps[t], reinterpret_cast<const float *>(resolve(p.taps[t].slot, 0)),
+               p.taps[t].kind == INGOT_TAP_NORM ? step->n_out : step->n_rows);
+}
+
+void Executor::work(unsigned worker) {
+  const Program &program = programs[current];
+  const Plan &plan = program.plans[worker];
+  size_t last = program.stages.size();
+  for (size_t s = 0; s < last; ++s) {
+    const Stage &stage = program.stages[s];
+    for (uint32_t c = stage.begin; c < stage.end; ++c) {
+      const Call &call = plan.calls[c];
+      // After a failure the workers still meet at every barrier, so that none waits for one that left.
+      if (failure.load(std::memory_order_relaxed) != 0)
+        break;
+      int32_t value = call.fn(step, call.args, call.part, call.parts);
+      if (value != 0) {
+        uint64_t none = 0;
+        failure.compare_exchange_strong(none, (uint64_t(call.launch) << 32 | uint32_t(value)) + 1);
+      }
+    }
+    if (s + 1 < last || tapFn)
+      pool->barrier(worker);
+    if (tapFn) {
+      if (worker == 0 && failure.load() == 0)
+        runTaps(stage);
+      pool->barrier(worker);
+    }
+  }
+}
+
+bool Executor::run(ingot_step_v1 &s, std::string &error, const TapFn *taps) {
+  assert(s.n_rows >= 1 && s.n_rows <= maxRows() && "the caller cuts steps");
+  uint32_t highest = 0;
+  for (uint32_t i = 0; i < s.n_rows; ++i)
+    highest = std::max(highest, uint32_t(s.positions[i]));
+  assert(highest < mod.context && "the caller keeps positions inside the context");
+  ropes.fill(highest);
+  s.struct_size = sizeof(s);
+  s.rope = ropes.tables();
+  step = &s;
+  tapFn = taps && *taps ? taps : nullptr;
+  current = programFor(s.n_rows);
+  failure.store(0);
+  pool->run([](void *self, unsigned worker) { static_cast<Executor *>(self)->work(worker); }, this);
+  step = nullptr;
+  tapFn = nullptr;
+  uint64_t f = failure.load();
+  if (f != 0) {
+    uint32_t launch = uint32_t((f - 1) >> 32);
+    const ingot_launch_v1 &l = mod.programs[current].launches[launch];
+    error = std::string("kernel ") + mod.kernels[l.kernel].name + " (layer " + std::to_string(l.layer) +
+            ", launch " + std::to_string(launch) + ", " + std::to_string(s.n_rows) + " rows) failed with " +
+            std::to_string(int32_t(uint32_t(f - 1)));
+    return false;
+  }
+  return true;
+}
+
+const float *Executor::logits(uint32_t out) const {
+  const ingot_program_v1 &p = mod.programs[current];
+  return reinterpret_cast<const float *>(arena.data() + p.logits_slot) + uint64_t(out) * p.logits_stride;
+}
+
+} // namespace ingot::core

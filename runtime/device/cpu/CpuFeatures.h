@@ -1,0 +1,48 @@
+//===- CpuFeatures.h - what this CPU can execute ----------------------------------------------------------===//
+//
+// Feature bits by CPUID, masked by what the operating system saves (XCR0) and, for AMX, by what the kernel grants
+// the process. Names are LLVM's. The choice of a variant reads these bits only, never the CPU's name.
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef INGOT_RUNTIME_DEVICE_CPU_CPUFEATURES_H
+#define INGOT_RUNTIME_DEVICE_CPU_CPUFEATURES_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingot::cpu {
+
+class CpuFeatures {
+public:
+  /// Probes the CPU it runs on. AMX counts as present only if arch_prctl grants it, which this asks for when
+  /// `requestAmx` (the grant holds for the process and must precede its threads).
+  static CpuFeatures detect(bool requestAmx);
+  /// Exactly the named features: for tests and for `--isa` what-if questions.
+  static CpuFeatures of(std::vector<std::string> names);
+
+  bool has(std::string_view llvmName) const;
+  /// The members of a comma-separated list (each with or without '+') that are absent or unknown, in order.
+  std::vector<std::string> missing(std::string_view list) const;
+  /// All present features, ascending.
+  const std::vector<std::string> &all() const { return names; }
+
+private:
+  std::vector<std::string> names;
+};
+
+/// A variant that an artefact carries.
+struct Variant {
+  std::string isa;
+  std::string features;
+};
+
+/// Index of the best variant that `cpu` can run (amx, vnni, avx512, avx2, ref; names outside the list rank last, in
+/// the order given). `forced` (empty: none) names the only acceptable one. -1 and a message that says, per variant,
+/// what is missing.
+int chooseVariant(const std::vector<Variant> &variants, const CpuFeatures &cpu, std::string_view forced,
+                  std::string &error);
+
+} // namespace ingot::cpu
+#endif

@@ -1,0 +1,42 @@
+//===- KvCache.cpp ----------------------------------------------------------------------------------------===//
+#include "runtime/kv/KvCache.h"
+
+#include <cstring>
+
+namespace ingot::kv {
+
+uint64_t KvCache::bytesPerPage(const ingot_module_v1 &module) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < module.n_kv_layers; ++i)
+    if (__builtin_add_overflow(sum, module.kv_layers[i].page_bytes, &sum))
+      return 0;
+  return sum;
+}
+
+std::unique_ptr<KvCache> KvCache::create(const ingot_module_v1 &module, uint32_t pages, std::string &error) {
+  std::unique_ptr<KvCache> cache(new KvCache());
+  cache->count = pages;
+  uint64_t total = 0;
+  bool fits = true;
+  for (uint32_t i = 0; i < module.n_kv_layers; ++i) {
+    uint64_t page = module.kv_layers[i].page_bytes, bytes = 0;
+    cache->offsets.push_back(total);
+    cache->pageBytes.push_back(page);
+    fits = fits && !__builtin_mul_overflow(page, uint64_t(pages) + 1, &bytes) &&
+           !__builtin_add_overflow(total, bytes, &total) && total <= (UINT64_C(1) << 46);
+    total = (total + 4095) / 4096 * 4096;
+  }
+  if (!fits || !cache->memory.allocate(total, total >= (UINT64_C(64) << 20))) {
+    error = "no memory for a KV cache of " + std::to_string(pages) + " pages (" +
+            std::to_string(bytesPerPage(module)) + " bytes each)";
+    return nullptr;
+  }
+  return cache;
+}
+
+void KvCache::clear(int32_t page) {
+  for (size_t i = 0; i < offsets.size(); ++i)
+    std::memset(memory.data() + offsets[i] + uint64_t(page) * pageBytes[i], 0, pageBytes[i]);
+}
+
+} // namespace ingot::kv

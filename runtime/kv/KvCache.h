@@ -1,0 +1,43 @@
+//===- KvCache.h - the memory behind KV pages -------------------------------------------------------------===//
+//
+// One anonymous mapping, layer after layer, each `pages + 1` pages of the layer's page_bytes (page 0 is the zero
+// page). Committed on first touch. The layout inside a page is the ABI's.
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef INGOT_RUNTIME_KV_KVCACHE_H
+#define INGOT_RUNTIME_KV_KVCACHE_H
+
+#include "runtime/abi/ingot_abi.h"
+#include "runtime/weights/WeightMemory.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ingot::kv {
+
+class KvCache {
+public:
+  /// `pages` usable pages for every layer of the module. Null and a message where sizes overflow or memory is
+  /// refused.
+  static std::unique_ptr<KvCache> create(const ingot_module_v1 &module, uint32_t pages, std::string &error);
+
+  /// Bytes of one page over all layers; 0 where the sum overflows.
+  static uint64_t bytesPerPage(const ingot_module_v1 &module);
+
+  uint32_t pages() const { return count; }
+  uint64_t bytes() const { return memory.size(); }
+  /// First page of layer `layer`.
+  uint8_t *layer(uint32_t layer) { return memory.data() + offsets[layer]; }
+  /// Zeroes one page in all layers.
+  void clear(int32_t page);
+
+private:
+  KvCache() = default;
+  weights::Mapping memory;
+  std::vector<uint64_t> offsets, pageBytes;
+  uint32_t count = 0;
+};
+
+} // namespace ingot::kv
+#endif
