@@ -170,20 +170,20 @@ def Tile_LoadOp : Tile_Op<"load"> {
   let summary = "columns offset .. offset + width - 1 of each row; `selected`: row i is row out_rows[i] of the slot";
   let arguments = (ins Tile_Rows:$src, DefaultValuedAttr<Tile_Int, "0">:$offset, UnitAttr:$selected);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($out)";
+  let assemblyFormat = "$src attr-dict `:` qualified(type($src)) `->` qualified(type($out))";
   let hasVerifier = 1;
 }
 def Tile_StoreOp : Tile_Op<"store"> {
   let summary = "write a fragment (f32 to rows, quantized to act) or a segment's state (to partials) into an output";
   let arguments = (ins AnyType:$value, AnyType:$dst);
-  let assemblyFormat = "$value `,` $dst attr-dict `:` type($value) `,` type($dst)";
+  let assemblyFormat = "$value `,` $dst attr-dict `:` qualified(type($value)) `,` qualified(type($dst))";
   let hasVerifier = 1;
 }
 def Tile_EmbedOp : Tile_Op<"embed"> {
   let summary = "row `token` of the table, dequantized, times scale";
   let arguments = (ins Tile_Packed:$table, F32Attr:$scale);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$table attr-dict `:` type($table) `->` type($out)";
+  let assemblyFormat = "$table attr-dict `:` qualified(type($table)) `->` qualified(type($out))";
   let hasVerifier = 1;
 }
 def Tile_DotOp : Tile_Op<"dot"> {
@@ -197,21 +197,21 @@ def Tile_BiasOp : Tile_Op<"bias"> {
   let summary = "x + b, b a row vector";
   let arguments = (ins Tile_Frag:$x, Tile_Packed:$b);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$x `,` $b attr-dict `:` type($x) `,` type($b) `->` type($out)";
+  let assemblyFormat = "$x `,` $b attr-dict `:` qualified(type($x)) `,` qualified(type($b)) `->` qualified(type($out))";
   let hasVerifier = 1;
 }
 def Tile_RmsNormOp : Tile_Op<"rms_norm"> {
   let summary = "(x / sqrt(mean(x^2) + eps)) * gamma, over each of `groups` equal pieces of the row (gamma has one piece)";
   let arguments = (ins Tile_Frag:$x, Tile_Packed:$gamma, F32Attr:$eps, DefaultValuedAttr<Tile_Int, "1">:$groups);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$x `,` $gamma attr-dict `:` type($x) `,` type($gamma) `->` type($out)";
+  let assemblyFormat = "$x `,` $gamma attr-dict `:` qualified(type($x)) `,` qualified(type($gamma)) `->` qualified(type($out))";
   let hasVerifier = 1;
 }
 def Tile_QuantizeOp : Tile_Op<"quantize"> {
   let summary = "f32 to int8 with one scale per 32 values (numerics 1)";
   let arguments = (ins Tile_Frag:$x);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($out)";
+  let assemblyFormat = "$x attr-dict `:` qualified(type($x)) `->` qualified(type($out))";
   let hasVerifier = 1;
 }
 class Tile_UnaryOp<string mnemonic, list<Trait> traits = []>
@@ -221,46 +221,46 @@ def Tile_AddOp : Tile_Op<"add", [AllTypesMatch<["a", "b", "out"]>]> {
   let summary = "a + b, one rounding";
   let arguments = (ins Tile_Frag:$a, Tile_Frag:$b);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$a `,` $b attr-dict `:` type($out)";
+  let assemblyFormat = "$a `,` $b attr-dict `:` qualified(type($out))";
 }
 def Tile_GateOp : Tile_Op<"gate", [AllTypesMatch<["g", "u", "out"]>]> {
   let summary = "act(g) * u";
   let arguments = (ins Tile_GateKindAttr:$kind, Tile_Frag:$g, Tile_Frag:$u);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$kind $g `,` $u attr-dict `:` type($out)";
+  let assemblyFormat = "$kind $g `,` $u attr-dict `:` qualified(type($out))";
 }
 def Tile_GateInterleavedOp : Tile_Op<"gate_interleaved"> {
   let summary = "act(g) * u where x holds 16 columns of g, 16 of u, and so on; the result is half as wide";
   let arguments = (ins Tile_GateKindAttr:$kind, Tile_Frag:$x);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($out)";
+  let assemblyFormat = "$kind $x attr-dict `:` qualified(type($x)) `->` qualified(type($out))";
   let hasVerifier = 1;
 }
 def Tile_SoftcapOp : Tile_UnaryOp<"softcap"> {
   let summary = "cap * tanh(x / cap)";
   let arguments = (ins Tile_Frag:$x, F32Attr:$cap);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$x attr-dict `:` type($out)";
+  let assemblyFormat = "$x attr-dict `:` qualified(type($out))";
   let hasVerifier = 1;
 }
 def Tile_ScaleOp : Tile_UnaryOp<"scale"> {
   let summary = "x * factor";
   let arguments = (ins Tile_Frag:$x, F32Attr:$factor);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$x attr-dict `:` type($out)";
+  let assemblyFormat = "$x attr-dict `:` qualified(type($out))";
 }
 def Tile_RopeOp : Tile_UnaryOp<"rope"> {
   let summary = "rotate the first rotary_dim values of each head by the row's position, table `table` of the step";
   let arguments = (ins Tile_Frag:$x, Tile_RopeStyleAttr:$style, Tile_Int:$heads, Tile_Int:$head_dim,
                        Tile_Int:$rotary_dim, Tile_Int:$table);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$x attr-dict `:` type($out)";
+  let assemblyFormat = "$x attr-dict `:` qualified(type($out))";
   let hasVerifier = 1;
 }
 def Tile_KvStoreOp : Tile_Op<"kv_store"> {
   let summary = "write k and v of each row into the row's place in the paged cache, rounded to its dtype";
   let arguments = (ins Tile_Frag:$k, Tile_Frag:$v, Tile_KvAttr:$kv);
-  let assemblyFormat = "$k `,` $v attr-dict `:` type($k) `,` type($v)";
+  let assemblyFormat = "$k `,` $v attr-dict `:` qualified(type($k)) `,` qualified(type($v))";
   let hasVerifier = 1;
 }
 
@@ -283,38 +283,38 @@ def Tile_ScoreOp : Tile_Op<"score"> {
   let summary = "(scale * q) . k for each key of the block";
   let arguments = (ins Tile_Frag:$q, F32Attr:$scale);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$q attr-dict `:` type($q) `->` type($out)";
+  let assemblyFormat = "$q attr-dict `:` qualified(type($q)) `->` qualified(type($out))";
 }
 def Tile_MaskOp : Tile_UnaryOp<"mask"> {
   let summary = "keys after the row's position, or `window` and more before it (window 0: no limit), become -inf";
   let arguments = (ins Tile_Frag:$x, Tile_Int:$window);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$x attr-dict `:` type($out)";
+  let assemblyFormat = "$x attr-dict `:` qualified(type($out))";
 }
 def Tile_OnlineSoftmaxOp : Tile_UnaryOp<"online_softmax"> {
   let summary = "update (m, l), rescale O, give exp(s - m)";
   let arguments = (ins Tile_Frag:$x);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$x attr-dict `:` type($out)";
+  let assemblyFormat = "$x attr-dict `:` qualified(type($out))";
 }
 def Tile_PvOp : Tile_Op<"pv"> {
   let summary = "O += p . v";
   let arguments = (ins Tile_Frag:$p);
   let results = (outs Tile_State:$out);
-  let assemblyFormat = "$p attr-dict `:` type($p) `->` type($out)";
+  let assemblyFormat = "$p attr-dict `:` qualified(type($p)) `->` qualified(type($out))";
 }
 def Tile_LoadPartialsOp : Tile_Op<"load_partials"> {
   let summary = "the states of a row's segments, ascending";
   let arguments = (ins Tile_Partials:$src, Tile_Int:$segment, Tile_Int:$window);
   let results = (outs Tile_State:$out);
-  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($out)";
+  let assemblyFormat = "$src attr-dict `:` qualified(type($src)) `->` qualified(type($out))";
   let hasVerifier = 1;
 }
 def Tile_NormalizeOp : Tile_Op<"normalize"> {
   let summary = "merge the segments' states in ascending order and divide by the sum; heads follow each other";
   let arguments = (ins Tile_State:$x);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($out)";
+  let assemblyFormat = "$x attr-dict `:` qualified(type($x)) `->` qualified(type($out))";
   let hasVerifier = 1;
 }
 

@@ -1,0 +1,101 @@
+//===- Rt.cpp - the rt dialect: registration and verifiers ---------------------------------------------------===//
+#include "dialects/rt/Rt.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "dialects/rt/RtDialect.cpp.inc"
+#include "dialects/rt/RtEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/rt/RtAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/rt/RtTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/rt/RtOps.cpp.inc"
+
+namespace ingot::rt {
+
+void RtDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/rt/RtAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/rt/RtTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/rt/RtOps.cpp.inc"
+      >();
+}
+
+LogicalResult KvLayerOp::verify() {
+  int64_t size = getDtype() == "f32" ? 4 : getDtype() == "f16" || getDtype() == "bf16" ? 2 : 0;
+  if (!size)
+    return emitOpError() << "dtype must be f32, f16 or bf16, not '" << getDtype() << "'";
+  if (getHeads() < 1 || getDim() < 1 || getVDim() < 1 || getWindow() < 0)
+    return emitOpError() << "heads, dim and v_dim must be positive, window not negative";
+  // A page of 16 tokens holds, per head, K and V.
+  if (getPageBytes() != 16 * getHeads() * (getDim() + getVDim()) * size)
+    return emitOpError() << "page_bytes must be 16 * heads * (dim + v_dim) * " << size;
+  return success();
+}
+
+LogicalResult BufferOp::verify() {
+  if (getBytes() < 1)
+    return emitOpError() << "bytes must be positive";
+  if (getOffset() < -1 || (getOffset() >= 0 && getOffset() % 64))
+    return emitOpError() << "offset must be -1 or a multiple of 64, not " << getOffset();
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  if (getOuts() < 0 || getOuts() > int64_t(getSlots().size()))
+    return emitOpError() << "outs = " << getOuts() << " but there are " << getSlots().size() << " slots";
+  if (getLayer() < 0 || getKvLayer() < -1)
+    return emitOpError() << "layer must not be negative, kv_layer -1 or an index";
+  if (getKvWrite() && getKvLayer() < 0)
+    return emitOpError() << "writes KV but names no kv_layer";
+  return success();
+}
+
+LogicalResult ProgramOp::verify() {
+  if (getMinRows() < 1 || getMaxRows() < getMinRows() || getAllocRows() < getMaxRows())
+    return emitOpError() << "needs 1 <= min_rows <= max_rows <= alloc_rows";
+  int64_t next = 0;
+  bool logits = false;
+  for (Operation &op : getBody().front()) {
+    if (auto stage = dyn_cast<StageOp>(op)) {
+      if (stage.getIndex() != next++)
+        return stage.emitOpError() << "stages must be numbered 0, 1, ...; expected " << next - 1;
+      for (Operation &inner : stage.getBody().front())
+        if (!isa<LaunchOp, TapOp>(inner))
+          return inner.emitOpError() << "does not belong into a stage";
+    } else if (isa<LogitsOp>(op)) {
+      if (logits)
+        return op.emitOpError() << "second rt.logits of one program";
+      logits = true;
+    } else if (!isa<BufferOp>(op)) {
+      return op.emitOpError() << "does not belong into a program";
+    }
+  }
+  if (!logits)
+    return emitOpError() << "has no rt.logits";
+  return success();
+}
+
+SmallVector<StageOp> stagesOf(ProgramOp program) {
+  auto range = program.block().getOps<StageOp>();
+  return SmallVector<StageOp>(range.begin(), range.end());
+}
+
+LogitsOp ProgramOp::logits() { return *block().getOps<LogitsOp>().begin(); }
+
+} // namespace ingot::rt
