@@ -27,7 +27,7 @@ template <typename T> ArrayRef<uint8_t> asBytes(const T &value) {
   return {reinterpret_cast<const uint8_t *>(&value), sizeof(T)};
 }
 
-ArrayRef<uint8_t> asBytes(StringRef text) {
+ArrayRef<uint8_t> textBytes(StringRef text) {
   return {reinterpret_cast<const uint8_t *>(text.data()), text.size()};
 }
 
@@ -97,7 +97,7 @@ uint64_t weightHash(ArrayRef<ParamPlan> params) {
     word(param.offset);
     word(param.bytes);
   }
-  return hashOf(asBytes(text));
+  return hashOf(textBytes(text));
 }
 
 Expected<PackResult> writePack(const PackContents &contents, TensorSource &source, PackSink &sink,
@@ -122,13 +122,13 @@ Expected<PackResult> writePack(const PackContents &contents, TensorSource &sourc
     section.hash = hashOf(bytes);
     return sink.write(section.offset, bytes);
   };
-  if (Error error = put(asBytes(contents.meta)))
+  if (Error error = put(textBytes(contents.meta)))
     return std::move(error);
   if (hasTokenizer)
     if (Error error = put(contents.tokenizer))
       return std::move(error);
   for (const PackObject &object : contents.objects)
-    if (Error error = put(asBytes(object.bytes)))
+    if (Error error = put(textBytes(object.bytes)))
       return std::move(error);
 
   // The weights come before their table, which holds their hashes. Gaps between parameters are zero and

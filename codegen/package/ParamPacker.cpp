@@ -83,7 +83,7 @@ Error packRows(const ParamPlan &param, RowReader &reader, function_ref<Error(Arr
       return row.takeError();
     const uint8_t *bytes = *row;
     if (convert) {
-      qfmt::dequantizeRow(param.sourceScheme, bytes, param.cols, values.data());
+      qfmt::schemeOps(param.sourceScheme).dequantRow(bytes, param.cols, values.data());
       if (param.offsetAdd != 0)
         for (float &value : values)
           value += param.offsetAdd;
@@ -120,7 +120,7 @@ Error packPanels(const ParamPlan &param, RowReader &reader, function_ref<Error(A
         std::memcpy(copy, *row, rowBytes);
         rows[n] = copy;
       }
-      qfmt::packPanel(param.scheme, rows, param.cols, out.data() + i * size.bytes);
+      qfmt::schemeOps(param.scheme).packPanel(rows, param.cols, out.data() + i * size.bytes);
     }
     if (Error error = emit(out))
       return error;
