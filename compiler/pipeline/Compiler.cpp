@@ -1,0 +1,337 @@
+//===- Compiler.cpp - a model file in, native code and packed weights out
+//--------------------------------===//
+
+#include "compiler/pipeline/Compiler.h"
+
+#include "codegen/package/PackWriter.h"
+#include "codegen/target/Registry.h"
+#include "codegen/target/Targets.h"
+#include "compiler/arch/Architectures.h"
+#include "compiler/pipeline/EmitVariant.h"
+#include "compiler/pipeline/FileTensorSource.h"
+#include "compiler/pipeline/Meta.h"
+#include "compiler/pipeline/ParamPlans.h"
+#include "compiler/pipeline/PassOrder.h"
+#include "compiler/support/Support.h"
+#include "dialects/InitAllDialects.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace ingot::pipeline {
+
+std::string compilerVersion() { return "ingot 0.1.0 (LLVM 22)"; }
+
+CompiledModel::CompiledModel() = default;
+CompiledModel::CompiledModel(CompiledModel &&) = default;
+CompiledModel &CompiledModel::operator=(CompiledModel &&) = default;
+CompiledModel::~CompiledModel() = default;
+
+namespace {
+
+/// Collects the errors of a context as text: "where: what", notes below.
+class DiagnosticText {
+public:
+  explicit DiagnosticText(mlir::MLIRContext *context)
+      : handler(context, [this](mlir::Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
+            return mlir::failure();
+          append(diagnostic, "");
+          for (mlir::Diagnostic &note : diagnostic.getNotes())
+            append(note, "  note: ");
+          return mlir::success();
+        }) {}
+
+  Error error(StringRef fallback) {
+    return createStringError(inconvertibleErrorCode(), "%s",
+                             text.empty() ? fallback.str().c_str() : text.c_str());
+  }
+
+private:
+  void append(mlir::Diagnostic &diagnostic, StringRef prefix) {
+    if (!text.empty())
+      text += "\n";
+    raw_string_ostream stream(text);
+    stream << prefix;
+    mlir::Location location = diagnostic.getLocation();
+    if (auto name = dyn_cast<mlir::NameLoc>(location))
+      stream << name.getName().getValue() << ": ";
+    else if (auto file = dyn_cast<mlir::FileLineColLoc>(location))
+      stream << file.getFilename().getValue() << ":" << file.getLine() << ":" << file.getColumn() << ": ";
+    else if (!isa<mlir::UnknownLoc>(location))
+      stream << location << ": ";
+    stream << diagnostic.str();
+  }
+
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+Error optionError(const Twine &what) { return createStringError(inconvertibleErrorCode(), what); }
+
+} // namespace
+
+struct Compiler::Implementation {
+  CompileOptions options;
+  std::unique_ptr<import_::ModelSource> source;
+  mlir::DialectRegistry dialects;
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::unique_ptr<KernelRegistry> registry;
+
+  /// After the shape phase, shared by the variants; or what was read to resume from.
+  mlir::OwningOpRef<mlir::ModuleOp> common;
+  struct Variant {
+    std::string isa;
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+  };
+  std::vector<Variant> variants;
+  std::vector<EmittedVariant> emitted;
+
+  bool stops(Phase phase) const { return options.stopAfter && *options.stopAfter == phase; }
+  Phase first() const { return options.startFrom.value_or(Phase::Import); }
+
+  Error checkOptions();
+  Error runPhases(mlir::ModuleOp module, Phase from, Phase to, const std::string &isa);
+  Error loadModule();
+  Error buildVariants(Phase last);
+  Error emit();
+  std::string meta();
+  package::PackContents contents();
+  Error printStop(StringRef output);
+};
+
+Error Compiler::Implementation::checkOptions() {
+  for (const std::string &name : options.targets) {
+    if (name == "ref" && options.targets.size() > 1)
+      return optionError("--target: ref stands alone");
+    if (name != "ref" && !target::findTarget(name))
+      return optionError("--target: unknown target '" + name + "'");
+  }
+  if (options.targets.empty())
+    return optionError("--target: none given");
+  if (options.kvDtype != "f16" && options.kvDtype != "bf16" && options.kvDtype != "f32")
+    return optionError("--kv: '" + options.kvDtype + "' is none of f16, bf16, f32");
+  if (options.context && (*options.context < 1 || *options.context > (1 << 24)))
+    return optionError("--ctx: must be between 1 and 16777216");
+  if (options.maxSeqs < 1 || options.maxSeqs > 4096)
+    return optionError("--max-seqs: must be between 1 and 4096");
+  if (options.chunk < 16 || options.chunk > 4096)
+    return optionError("--chunk: must be between 16 and 4096");
+  bool resumed = options.startFrom && *options.startFrom != Phase::Import;
+  if (resumed != !options.irFile.empty())
+    return optionError(
+        "--start-from and --ir go together: the text of the phase before is read from that file");
+  if (resumed && *options.startFrom > Phase::Target)
+    return optionError("--start-from: the latest phase to start from is target");
+  if (options.stopAfter && *options.stopAfter >= Phase::Target)
+    return optionError(
+        "--stop-after: the latest phase that has a text is program; use --emit for what follows");
+  if (options.stopAfter && *options.stopAfter < first())
+    return optionError("--stop-after: that phase comes before --start-from");
+  bool perVariant =
+      (options.stopAfter && *options.stopAfter >= Phase::Kernel) || (resumed && first() > Phase::Kernel);
+  if (perVariant && options.targets.size() != 1)
+    return optionError("--target: name one target; from the kernel phase on each has a text of its own");
+  return Error::success();
+}
+
+Error Compiler::Implementation::runPhases(mlir::ModuleOp module, Phase from, Phase to,
+                                          const std::string &isa) {
+  mlir::PassManager manager(context.get());
+  for (int phase = static_cast<int>(from); phase <= static_cast<int>(to); ++phase)
+    addPhase(manager, static_cast<Phase>(phase), options, *registry, isa);
+  if (!options.printIrAfter.empty()) {
+    auto wanted = [names = options.printIrAfter](mlir::Pass *pass, mlir::Operation *) {
+      return is_contained(names, "all") || is_contained(names, pass->getArgument());
+    };
+    manager.enableIRPrinting(
+        [](mlir::Pass *, mlir::Operation *) { return false; }, wanted, /*printModuleScope=*/true,
+        /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false, llvm::errs());
+  }
+  DiagnosticText diagnostics(context.get());
+  if (mlir::failed(manager.run(module)))
+    return diagnostics.error("compiling failed without a message");
+  return Error::success();
+}
+
+Error Compiler::Implementation::loadModule() {
+  DiagnosticText diagnostics(context.get());
+  if (!options.irFile.empty()) {
+    common = mlir::parseSourceFile<mlir::ModuleOp>(options.irFile, context.get());
+    return common ? Error::success() : diagnostics.error(options.irFile + ": cannot be parsed");
+  }
+  common = arch::buildModel(context.get(), *source);
+  if (!common)
+    return diagnostics.error(source->path().str() + ": cannot be imported");
+  return Error::success();
+}
+
+/// Runs up to `last` (at most Program): shared phases once, the rest per variant.
+Error Compiler::Implementation::buildVariants(Phase last) {
+  if (Error error = loadModule())
+    return error;
+  const std::string &any = options.targets.front();
+  Phase from = std::max(first(), Phase::Model);
+  if (from <= Phase::Shape)
+    if (Error error = runPhases(*common, from, std::min(last, Phase::Shape), any))
+      return error;
+  if (last < Phase::Kernel)
+    return Error::success();
+  for (const std::string &isa : options.targets) {
+    Variant variant{isa, common->clone()};
+    from = std::max(first(), Phase::Kernel);
+    if (from <= last)
+      if (Error error = runPhases(*variant.module, from, last, isa))
+        return error;
+    variants.push_back(std::move(variant));
+  }
+  return Error::success();
+}
+
+Error Compiler::Implementation::emit() {
+  if (Error error = buildVariants(Phase::Program))
+    return error;
+  std::vector<std::pair<std::string, mlir::ModuleOp>> modules;
+  for (Variant &variant : variants)
+    modules.emplace_back(variant.isa, *variant.module);
+  Expected<std::vector<EmittedVariant>> result = emitVariants(modules, options);
+  if (!result)
+    return result.takeError();
+  emitted = std::move(*result);
+  return Error::success();
+}
+
+std::string Compiler::Implementation::meta() {
+  std::vector<VariantModule> list;
+  for (size_t i = 0; i < variants.size(); ++i) {
+    VariantModule variant{variants[i].isa, *variants[i].module, 0, 0};
+    if (i < emitted.size()) {
+      variant.objectBytes = emitted[i].code.bytes.size();
+      variant.scratchBytes = emitted[i].scratchBytes;
+    }
+    list.push_back(variant);
+  }
+  return buildMeta(*source, options, list, compilerVersion());
+}
+
+package::PackContents Compiler::Implementation::contents() {
+  package::PackContents contents;
+  contents.meta = meta();
+  contents.tokenizer = source->tokenizer();
+  contents.params = collectParamPlans(*variants.front().module);
+  for (const package::ParamPlan &param : contents.params)
+    contents.weightBytes = std::max(contents.weightBytes, param.offset + param.bytes);
+  return contents;
+}
+
+Error Compiler::Implementation::printStop(StringRef output) {
+  if (Error error = buildVariants(*options.stopAfter))
+    return error;
+  mlir::ModuleOp module = variants.empty() ? *common : *variants.front().module;
+  std::string text;
+  raw_string_ostream stream(text);
+  mlir::OpPrintingFlags flags;
+  flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+  module.print(stream, flags);
+  stream << "\n";
+  if (output == "-") {
+    outs() << text;
+    return Error::success();
+  }
+  return support::writeFileAtomically(output, text);
+}
+
+Compiler::Compiler(std::unique_ptr<Implementation> implementation) : self(std::move(implementation)) {}
+Compiler::~Compiler() = default;
+const import_::ModelSource &Compiler::source() const { return *self->source; }
+const CompileOptions &Compiler::options() const { return self->options; }
+
+Expected<std::unique_ptr<Compiler>> Compiler::create(StringRef modelPath, CompileOptions options) {
+  auto self = std::make_unique<Implementation>();
+  self->options = std::move(options);
+  if (Error error = self->checkOptions())
+    return std::move(error);
+  import_::OpenOptions open;
+  open.configFile = self->options.configFile;
+  Expected<std::unique_ptr<import_::ModelSource>> source = import_::openModel(modelPath, open);
+  if (!source)
+    return source.takeError();
+  self->source = std::move(*source);
+  registerAllIngotDialects(self->dialects);
+  // Variants are emitted in forked processes, which threads of the context would not survive.
+  self->context = std::make_unique<mlir::MLIRContext>(self->dialects, mlir::MLIRContext::Threading::DISABLED);
+  self->context->loadAllAvailableDialects();
+  self->registry = target::createKernelRegistry();
+  return std::unique_ptr<Compiler>(new Compiler(std::move(self)));
+}
+
+Error Compiler::compileToFile(StringRef output) {
+  if (self->options.stopAfter)
+    return self->printStop(output);
+  if (Error error = self->emit())
+    return error;
+  if (self->options.emit == Emit::Object) {
+    if (self->emitted.size() != 1)
+      return optionError("--emit=obj: name one target");
+    const ObjectCode &code = self->emitted.front().code;
+    return support::writeFileAtomically(output, StringRef(code.bytes.data(), code.bytes.size()));
+  }
+  Expected<std::unique_ptr<FileTensorSource>> tensors = FileTensorSource::open(self->source->files());
+  if (!tensors)
+    return tensors.takeError();
+  package::PackContents contents = self->contents();
+  auto progress = [&](uint64_t done, uint64_t total) {
+    if (self->options.onProgress)
+      self->options.onProgress({"packing weights", "bytes", done, total});
+  };
+  if (self->options.emit == Emit::Executable) {
+    std::vector<StringRef> objects;
+    for (const EmittedVariant &variant : self->emitted)
+      objects.emplace_back(variant.code.bytes.data(), variant.code.bytes.size());
+    return package::writeExecutable(output, objects, self->options.runtimeDir, contents, **tensors, progress);
+  }
+  for (const EmittedVariant &variant : self->emitted)
+    contents.objects.push_back(
+        {variant.code.isa, StringRef(variant.code.bytes.data(), variant.code.bytes.size())});
+  Expected<std::unique_ptr<package::FileSink>> sink = package::FileSink::create(output);
+  if (!sink)
+    return sink.takeError();
+  Expected<package::PackResult> result = package::writePack(contents, **tensors, **sink, progress);
+  if (!result)
+    return result.takeError();
+  return (*sink)->commit(/*executable=*/false);
+}
+
+Expected<CompiledModel> Compiler::compileToMemory() {
+  if (Error error = self->emit())
+    return std::move(error);
+  Expected<std::unique_ptr<FileTensorSource>> tensors = FileTensorSource::open(self->source->files());
+  if (!tensors)
+    return tensors.takeError();
+  CompiledModel model;
+  model.pack = std::make_unique<package::MemorySink>();
+  Expected<package::PackResult> result =
+      package::writePack(self->contents(), **tensors, *model.pack, [&](uint64_t done, uint64_t total) {
+        if (self->options.onProgress)
+          self->options.onProgress({"packing weights", "bytes", done, total});
+      });
+  if (!result)
+    return result.takeError();
+  for (EmittedVariant &variant : self->emitted)
+    model.objects.push_back(std::move(variant.code));
+  return std::move(model);
+}
+
+Expected<std::string> Compiler::describe() {
+  if (Error error = self->buildVariants(Phase::Program))
+    return std::move(error);
+  return self->meta();
+}
+
+} // namespace ingot::pipeline

@@ -1,0 +1,70 @@
+//===- Compiler.h - a model file in, native code and packed weights out
+//----------------------------------===//
+//
+// Runs the phases import -> model -> quant -> shape -> kernel -> program -> target -> package. One object per
+// compile; no state outside it.
+//
+//===------------------------------------------------------------------------------------------------------===//
+#ifndef INGOT_COMPILER_PIPELINE_COMPILER_H
+#define INGOT_COMPILER_PIPELINE_COMPILER_H
+
+#include "compiler/import/Model.h"
+#include "compiler/pipeline/CompileOptions.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ingot::package {
+class MemorySink;
+}
+
+namespace ingot::pipeline {
+
+/// Relocatable code of one variant.
+struct ObjectCode {
+  std::string isa;
+  llvm::SmallVector<char, 0> bytes;
+};
+
+/// A compiled model that was not written to a file.
+struct CompiledModel {
+  CompiledModel();
+  CompiledModel(CompiledModel &&);
+  CompiledModel &operator=(CompiledModel &&);
+  ~CompiledModel();
+  std::vector<ObjectCode> objects;
+  std::unique_ptr<package::MemorySink> pack; ///< with META, TOKENIZER, PARAMS and WEIGHTS
+};
+
+class Compiler {
+public:
+  /// Opens the model and checks the options. Errors name the file and what is wrong with it, or the option.
+  static llvm::Expected<std::unique_ptr<Compiler>> create(llvm::StringRef modelPath, CompileOptions options);
+  ~Compiler();
+
+  const import_::ModelSource &source() const;
+  const CompileOptions &options() const;
+
+  /// Writes what `options.emit` says to `output`, or, with `options.stopAfter`, the IR as text ("-": standard
+  /// output). Nothing is left under that name unless all went well.
+  llvm::Error compileToFile(llvm::StringRef output);
+  llvm::Expected<CompiledModel> compileToMemory();
+  /// The META text of a compile without its weights, for `inspect` and `explain` on a model file.
+  llvm::Expected<std::string> describe();
+
+private:
+  struct Implementation;
+  explicit Compiler(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> self;
+};
+
+/// Version of the compiler as artefacts carry it.
+std::string compilerVersion();
+
+} // namespace ingot::pipeline
+
+#endif // INGOT_COMPILER_PIPELINE_COMPILER_H

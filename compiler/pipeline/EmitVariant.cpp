@@ -1,0 +1,222 @@
+//===- EmitVariant.cpp - a planned module -> object bytes
+//------------------------------------------------===//
+
+#include "compiler/pipeline/EmitVariant.h"
+
+#include "codegen/cpu/Emit.h"
+#include "codegen/cpu/ModuleTables.h"
+#include "codegen/cpu/ObjectEmitter.h"
+#include "codegen/ref/RefEmit.h"
+#include "codegen/target/Targets.h"
+#include "dialects/rt/Rt.h"
+#include "dialects/tile/Tile.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace ingot::pipeline {
+namespace {
+
+/// The reference is compiled for what every supported machine has.
+const target::Target &targetOf(StringRef isa) {
+  const target::Target *target = target::findTarget(isa == "ref" ? "avx2" : isa);
+  assert(target && "targets were checked when the compile was set up");
+  return *target;
+}
+
+mlir::LogicalResult emitOneKernel(tile::KernelOp kernel, mlir::ModuleOp into, StringRef isa,
+                                  int64_t positions, int64_t &scratch) {
+  scratch = 0;
+  if (isa == "ref")
+    return ref::emitKernel(kernel, into, targetOf(isa), positions, scratch);
+  return cpu::emitKernel(kernel, into, targetOf(isa), scratch);
+}
+
+/// Kernels whose name is in `only`, or all of them and the tables.
+mlir::LogicalResult emitModule(mlir::ModuleOp planned, StringRef isa, std::optional<StringRef> only,
+                               SmallVectorImpl<char> &bytes, uint64_t &scratchBytes) {
+  mlir::OwningOpRef<mlir::ModuleOp> code = mlir::ModuleOp::create(planned.getLoc());
+  auto facts = *planned.getOps<rt::ModuleOp>().begin();
+  llvm::StringMap<uint64_t> scratch;
+  for (auto kernel : planned.getOps<tile::KernelOp>()) {
+    if (only && kernel.getSymName() != *only)
+      continue;
+    int64_t needed;
+    if (mlir::failed(emitOneKernel(kernel, *code, isa, facts.getPositions(), needed)))
+      return mlir::failure();
+    scratch[kernel.getSymName()] = needed;
+    scratchBytes = std::max<uint64_t>(scratchBytes, needed);
+  }
+  if (!only && mlir::failed(cpu::emitModuleTables(planned, *code, scratch, targetOf(isa), isa)))
+    return mlir::failure();
+  return cpu::emitObject(*code, targetOf(isa), bytes);
+}
+
+/// A file that the child fills and the parent reads: first byte 1 for code, 0 for an error text.
+class Outbox {
+public:
+  Outbox() : fd(::memfd_create("ingot-object", MFD_CLOEXEC)) {}
+  Outbox(Outbox &&other) : fd(std::exchange(other.fd, -1)) {}
+  ~Outbox() {
+    if (fd >= 0)
+      ::close(fd);
+  }
+  bool valid() const { return fd >= 0; }
+  bool write(const void *data, size_t size) {
+    const char *bytes = static_cast<const char *>(data);
+    while (size) {
+      ssize_t n = ::write(fd, bytes, size);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0)
+        return false;
+      bytes += n;
+      size -= n;
+    }
+    return true;
+  }
+  std::vector<char> read() const {
+    off_t size = ::lseek(fd, 0, SEEK_END);
+    std::vector<char> bytes(std::max<off_t>(size, 0));
+    size_t done = 0;
+    while (done < bytes.size()) {
+      ssize_t n = ::pread(fd, bytes.data() + done, bytes.size() - done, done);
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n <= 0)
+        break;
+      done += n;
+    }
+    bytes.resize(done);
+    return bytes;
+  }
+
+private:
+  int fd;
+};
+
+struct Child {
+  pid_t pid = -1;
+  Outbox outbox;
+  int status = 0;
+  bool running = false;
+};
+
+/// Forks; the child emits and ends.
+bool start(Child &child, mlir::ModuleOp module, StringRef isa, std::optional<StringRef> only) {
+  if (!child.outbox.valid())
+    return false;
+  child.pid = ::fork();
+  if (child.pid < 0)
+    return false;
+  if (child.pid > 0) {
+    child.running = true;
+    return true;
+  }
+  // What LLVM prints before it gives up goes to the error text of the parent by way of the status alone.
+  for (int signal : {SIGABRT, SIGSEGV, SIGILL, SIGBUS, SIGFPE})
+    ::signal(signal, SIG_DFL);
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+    raw_string_ostream stream(text);
+    if (!text.empty())
+      stream << "\n";
+    stream << diagnostic.getLocation() << ": " << diagnostic.str();
+    return mlir::success();
+  });
+  SmallVector<char, 0> bytes;
+  uint64_t scratch = 0;
+  char ok = mlir::succeeded(emitModule(module, isa, only, bytes, scratch));
+  bool written = child.outbox.write(&ok, 1);
+  if (ok)
+    written = written && child.outbox.write(&scratch, sizeof(scratch)) &&
+              child.outbox.write(bytes.data(), bytes.size());
+  else
+    written = written && child.outbox.write(text.data(), text.size());
+  ::_exit(written ? 0 : 1);
+}
+
+void wait(Child &child) {
+  while (::waitpid(child.pid, &child.status, 0) < 0 && errno == EINTR)
+    ;
+  child.running = false;
+}
+
+std::string outcome(int status) {
+  if (WIFSIGNALED(status))
+    return std::string("the code generator ended with ") + ::strsignal(WTERMSIG(status));
+  return "the code generator ended with exit status " + std::to_string(WEXITSTATUS(status));
+}
+
+/// Emits one kernel after the other to find the one that ends the process.
+Error blame(mlir::ModuleOp module, StringRef isa, int status) {
+  for (auto kernel : module.getOps<tile::KernelOp>()) {
+    Child child;
+    if (!start(child, module, isa, kernel.getSymName()))
+      break;
+    wait(child);
+    if (!WIFEXITED(child.status) || WEXITSTATUS(child.status) != 0)
+      return createStringError(inconvertibleErrorCode(), "target %s: kernel %s: %s", isa.str().c_str(),
+                               kernel.getSymName().str().c_str(), outcome(child.status).c_str());
+  }
+  return createStringError(inconvertibleErrorCode(), "target %s: %s", isa.str().c_str(),
+                           outcome(status).c_str());
+}
+
+} // namespace
+
+Expected<std::vector<EmittedVariant>> emitVariants(ArrayRef<std::pair<std::string, mlir::ModuleOp>> modules,
+                                                   const CompileOptions &options) {
+  std::vector<Child> children(modules.size());
+  auto progress = [&](size_t done) {
+    if (options.onProgress)
+      options.onProgress({"compiling kernels", "variants", done, modules.size()});
+  };
+  progress(0);
+  size_t started = 0, finished = 0, window = std::max(1u, options.threads);
+  bool refused = false;
+  while (finished < modules.size() && !refused) {
+    while (started < modules.size() && started - finished < window && !refused) {
+      refused = !start(children[started], modules[started].second, modules[started].first, std::nullopt);
+      ++started;
+    }
+    if (!refused) {
+      wait(children[finished++]);
+      progress(finished);
+    }
+  }
+  for (Child &child : children)
+    if (child.running)
+      wait(child);
+  if (refused)
+    return createStringError(std::error_code(errno, std::generic_category()),
+                             "cannot start the code generator");
+
+  std::vector<EmittedVariant> result;
+  for (auto [child, module] : zip(children, modules)) {
+    std::vector<char> bytes = child.outbox.read();
+    if (!WIFEXITED(child.status) || WEXITSTATUS(child.status) != 0 || bytes.empty())
+      return blame(module.second, module.first, child.status);
+    if (!bytes.front())
+      return createStringError(inconvertibleErrorCode(), "%s",
+                               std::string(bytes.begin() + 1, bytes.end()).c_str());
+    EmittedVariant variant;
+    variant.code.isa = module.first;
+    std::memcpy(&variant.scratchBytes, bytes.data() + 1, sizeof(uint64_t));
+    variant.code.bytes.assign(bytes.begin() + 1 + sizeof(uint64_t), bytes.end());
+    result.push_back(std::move(variant));
+  }
+  return result;
+}
+
+} // namespace ingot::pipeline

@@ -1,0 +1,214 @@
+//===- Meta.cpp - the description that an artefact carries
+//------------------------------------------------===//
+
+#include "compiler/pipeline/Meta.h"
+
+#include "dialects/llm/Llm.h"
+#include "dialects/rt/Rt.h"
+#include "dialects/tile/Describe.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+namespace json = llvm::json;
+
+namespace ingot::pipeline {
+namespace {
+
+/// JSON strings are UTF-8; names in model files need not be.
+json::Value text(StringRef value) { return json::isUTF8(value) ? value.str() : json::fixUTF8(value); }
+
+std::string printed(mlir::Attribute attribute) {
+  std::string result;
+  raw_string_ostream stream(result);
+  attribute.print(stream);
+  return result;
+}
+
+json::Object generation(const import_::GenerationConfig &config) {
+  json::Object object;
+  object["eos_ids"] = json::Array(config.eos);
+  object["bos_id"] = config.bos.value_or(-1);
+  auto put = [&](StringRef key, std::optional<double> value) {
+    if (value)
+      object[key] = *value;
+  };
+  put("temperature", config.temperature);
+  put("top_p", config.topP);
+  put("min_p", config.minP);
+  put("repetition_penalty", config.repetitionPenalty);
+  if (config.topK)
+    object["top_k"] = *config.topK;
+  return object;
+}
+
+/// The largest of the variants' needs: one plan holds for whichever is chosen.
+json::Object memoryPlan(const import_::ModelSource &source, const CompileOptions &options,
+                        ArrayRef<VariantModule> variants) {
+  int64_t weights = 0, page = 0, arena = 0, priv = 0, scratch = 0, maxSeqs = 0;
+  for (const VariantModule &variant : variants) {
+    int64_t pageHere = 0;
+    mlir::ModuleOp module = variant.module;
+    for (auto layer : module.getOps<rt::KvLayerOp>())
+      pageHere += layer.getPageBytes();
+    page = std::max(page, pageHere);
+    for (auto facts : module.getOps<rt::ModuleOp>()) {
+      weights = std::max(weights, facts.getWeightBytes());
+      maxSeqs = std::max(maxSeqs, facts.getMaxSeqs());
+    }
+    for (auto program : module.getOps<rt::ProgramOp>()) {
+      arena = std::max(arena, program.getArenaBytes());
+      priv = std::max(priv, program.getPrivateBytes());
+    }
+    scratch = std::max<int64_t>(scratch, variant.scratchBytes);
+  }
+  return json::Object{{"weight_bytes", weights},
+                      {"kv_page_bytes", page},
+                      {"kv_token_bytes", page / 16},
+                      {"arena_bytes", arena},
+                      {"private_bytes", priv},
+                      {"scratch_bytes", scratch},
+                      {"max_seqs", maxSeqs},
+                      {"chunk", options.chunk},
+                      {"tokenizer_bytes", static_cast<int64_t>(source.tokenizer().size())}};
+}
+
+json::Array tensors(const import_::ModelSource &source) {
+  json::Array list;
+  for (const import_::TensorInfo &tensor : source.tensors())
+    list.push_back(json::Object{{"name", text(tensor.name)},
+                                {"scheme", tensor.scheme},
+                                {"shape", json::Array(tensor.shape)},
+                                {"bytes", static_cast<int64_t>(tensor.bytes)}});
+  return list;
+}
+
+/// What a kernel multiplies and reads, for one row.
+void describeWork(tile::KernelOp kernel, json::Object &object) {
+  for (mlir::BlockArgument weight : kernel.getWeights()) {
+    auto type = cast<qfmt::PackedType>(weight.getType());
+    if (type.isVector())
+      continue;
+    object["n"] = type.getRows();
+    object["k"] = type.getCols();
+    object["scheme"] = qfmt::schemeName(type.getScheme());
+    object["layout"] = qfmt::layoutName(type.getLayout());
+    object["weight_bytes"] = type.packedBytes();
+    if (kernel.getFamily() == tile::Family::Linear)
+      object["flops_per_row"] = 2 * type.getRows() * type.getCols();
+  }
+  json::Array fusions;
+  kernel.getBody().walk([&](mlir::Operation *op) {
+    StringRef name = op->getName().stripDialect();
+    if (!isa<tile::GridOp, tile::LoadOp, tile::StoreOp>(op))
+      fusions.push_back(name.str());
+  });
+  object["body"] = std::move(fusions);
+}
+
+json::Object explainVariant(const VariantModule &variant) {
+  mlir::ModuleOp module = variant.module;
+  struct Use {
+    json::Array programs;
+    int64_t launches = 0;
+    std::string firstParam;
+  };
+  MapVector<StringRef, Use> uses;
+  json::Array programs;
+  for (auto program : module.getOps<rt::ProgramOp>()) {
+    int64_t launches = 0;
+    SmallVector<rt::StageOp> stages = rt::stagesOf(program);
+    MapVector<StringRef, bool> seen;
+    for (rt::StageOp stage : stages)
+      for (auto launch : stage.block().getOps<rt::LaunchOp>()) {
+        Use &use = uses[launch.getKernel()];
+        ++use.launches;
+        ++launches;
+        if (!launch.getWeights().empty() && use.firstParam.empty())
+          use.firstParam = cast<mlir::FlatSymbolRefAttr>(launch.getWeights()[0]).getValue().str();
+        if (seen.insert({launch.getKernel(), true}).second)
+          use.programs.push_back(program.getMClass());
+      }
+    programs.push_back(json::Object{{"m_class", program.getMClass()},
+                                    {"min_rows", program.getMinRows()},
+                                    {"max_rows", program.getMaxRows()},
+                                    {"stages", static_cast<int64_t>(stages.size())},
+                                    {"launches", launches},
+                                    {"arena_bytes", program.getArenaBytes()},
+                                    {"private_bytes", program.getPrivateBytes()}});
+  }
+  json::Array kernels;
+  for (auto kernel : module.getOps<tile::KernelOp>()) {
+    Use &use = uses[kernel.getSymName()];
+    json::Object object{{"name", kernel.getSymName().str()},
+                        {"family", tile::stringifyFamily(kernel.getFamily()).str()},
+                        {"rows", kernel.getRows()},
+                        {"launches", use.launches},
+                        {"programs", std::move(use.programs)}};
+    if (!use.firstParam.empty())
+      object["example"] = use.firstParam;
+    if (kernel.getSchedule())
+      object["schedule"] = printed(*kernel.getSchedule());
+    if (kernel.getReason())
+      object["reason"] = kernel.getReason()->str();
+    if (kernel.getRefused()) {
+      json::Array refused;
+      for (mlir::Attribute one : *kernel.getRefused())
+        refused.push_back(cast<mlir::StringAttr>(one).getValue().str());
+      object["refused"] = std::move(refused);
+    }
+    describeWork(kernel, object);
+    kernels.push_back(std::move(object));
+  }
+  return json::Object{{"isa", variant.isa},
+                      {"object_bytes", static_cast<int64_t>(variant.objectBytes)},
+                      {"programs", std::move(programs)},
+                      {"kernels", std::move(kernels)}};
+}
+
+} // namespace
+
+std::string buildMeta(const import_::ModelSource &source, const CompileOptions &options,
+                      ArrayRef<VariantModule> variants, const std::string &compilerVersion) {
+  mlir::ModuleOp first = variants.front().module;
+  auto config = *first.getOps<llm::ConfigOp>().begin();
+  json::Object meta{
+      {"name", text(source.displayName())},
+      {"arch", text(source.architecture())},
+      {"source", text(sys::path::filename(source.path()))},
+      {"build", compilerVersion + " " + options.describe()},
+      {"vocab", config.getVocab()},
+      {"hidden", config.getHidden()},
+      {"layers", config.getLayers()},
+      {"context", config.getMaxContext()},
+      {"kv_dtype", llm::stringifyKvDtype(config.getKvDtype()).str()},
+      {"numerics", options.isRef() ? "reference (f32)" : "exact"},
+      {"generation", generation(source.generation())},
+      {"plan", memoryPlan(source, options, variants)},
+      {"tensors", tensors(source)},
+  };
+  if (source.chatTemplate())
+    meta["chat_template"] = text(*source.chatTemplate());
+  if (!source.chatTemplateError().empty())
+    meta["chat_template_error"] = text(source.chatTemplateError());
+  if (!source.tokenizerError().empty())
+    meta["tokenizer_error"] = text(source.tokenizerError());
+  json::Array isas, explain;
+  for (const VariantModule &variant : variants) {
+    isas.push_back(variant.isa);
+    explain.push_back(explainVariant(variant));
+  }
+  meta["isas"] = std::move(isas);
+  meta["explain"] = std::move(explain);
+
+  std::string result;
+  raw_string_ostream stream(result);
+  stream << json::Value(std::move(meta));
+  return result;
+}
+
+} // namespace ingot::pipeline
