@@ -136,6 +136,8 @@ def Llm_EpilogueAttr : Llm_Attr<"Epilogue", "epilogue"> {
   }];
 }
 def Llm_EpilogueList : TypedArrayAttrBase<Llm_EpilogueAttr, "list of epilogues">;
+// Sizes are signed in C++: they are compared with MLIR's own.
+def Llm_I64Attr : TypedSignlessIntegerAttrBase<I64, "int64_t", "64-bit integer attribute">;
 def Llm_ExtList : TypedArrayAttrBase<Llm_ExtAttr, "list of byte ranges">;
 
 //===-- Types ------------------------------------------------------------------------------------------===//

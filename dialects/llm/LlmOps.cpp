@@ -253,7 +253,7 @@ SmallVector<std::string> LogitsOp::getSemanticsKeys() {
 }
 
 LogicalResult LayerEndOp::verify() {
-  if (static_cast<int64_t>(getLayer()) < 0)
+  if (getLayer() < 0)
     return emitOpError("layer_end_c1: layer must not be negative");
   return success();
 }
@@ -361,7 +361,7 @@ LogicalResult RmsNormOp::verify() {
     return emitOpError("rms_norm_c3: residual and result must have the type of x, ") << getX().getType();
   if (!getWeightOffset().isZero() && !getWeightOffset().isExactlyValue(1.0))
     return emitOpError("rms_norm_c4: weight_offset must be 0 or 1");
-  if (static_cast<int64_t>(getGroups()) <= 0)
+  if (getGroups() <= 0)
     return emitOpError("rms_norm_c5: groups must be positive");
   return success();
 }
@@ -387,10 +387,6 @@ SmallVector<std::string> RmsNormOp::getSemanticsKeys() {
   if (!getWeightOffset().isZero())
     keys.push_back("norm.weight_offset");
   return keys;
-}
-
-void RopeOp::build(OpBuilder &builder, OperationState &state, Value x, Value batch, RopeAttr rope, int64_t heads) {
-  build(builder, state, x.getType(), x, batch, rope, builder.getI64IntegerAttr(heads));
 }
 
 LogicalResult RopeOp::verify() {

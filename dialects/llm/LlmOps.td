@@ -32,10 +32,10 @@ def Llm_ConfigOp : Llm_Op<"config", [HasParent<"::mlir::ModuleOp">]> {
     ```
     `max_context`: positions served; `page`: tokens per KV page. config_c1: all sizes positive; config_c2: one per module.
   }];
-  let arguments = (ins StrAttr:$name, StrAttr:$arch, I64Attr:$vocab, I64Attr:$hidden, I64Attr:$layers,
-                       I64Attr:$max_context, DefaultValuedAttr<I64Attr, "1">:$max_seqs,
+  let arguments = (ins StrAttr:$name, StrAttr:$arch, Llm_I64Attr:$vocab, Llm_I64Attr:$hidden, Llm_I64Attr:$layers,
+                       Llm_I64Attr:$max_context, DefaultValuedAttr<Llm_I64Attr, "1">:$max_seqs,
                        DefaultValuedAttr<Llm_KvDtypeAttr, "::ingot::llm::KvDtype::F16">:$kv_dtype,
-                       DefaultValuedAttr<I64Attr, "16">:$page);
+                       DefaultValuedAttr<Llm_I64Attr, "16">:$page);
   let assemblyFormat = "$name `arch` $arch `kv` $kv_dtype attr-dict";
   let hasVerifier = 1;
 }
@@ -98,7 +98,7 @@ def Llm_StepOp : Llm_Op<"step", [HasParent<"::mlir::ModuleOp">, IsolatedFromAbov
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
-                       DefaultValuedAttr<I64Attr, "0">:$rows);
+                       DefaultValuedAttr<Llm_I64Attr, "0">:$rows);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -182,7 +182,7 @@ def Llm_LayerEndOp : Llm_ElementwiseOp<"layer_end"> {
     ```
     layer_end_c1: layer is not negative.
   }];
-  let arguments = (ins Llm_Rows:$x, I64Attr:$layer);
+  let arguments = (ins Llm_Rows:$x, Llm_I64Attr:$layer);
   let results = (outs Llm_Rows:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
@@ -242,7 +242,7 @@ def Llm_RmsNormOp : Llm_Op<"rms_norm", [Pure, AllTypesMatch<["x", "result"]>, Ll
   }];
   let arguments = (ins Llm_Rows:$x, Optional<Llm_Rows>:$residual, FlatSymbolRefAttr:$gamma, F32Attr:$eps,
                        DefaultValuedAttr<F32Attr, "0.0f">:$weight_offset,
-                       DefaultValuedAttr<I64Attr, "1">:$groups);
+                       DefaultValuedAttr<Llm_I64Attr, "1">:$groups);
   let results = (outs Llm_Rows:$result);
   let assemblyFormat = [{
     $x `,` $gamma (`residual` `(` $residual^ `:` type($residual) `)`)? attr-dict `:` type($result)
@@ -260,10 +260,9 @@ def Llm_RopeOp : Llm_Op<"rope", [Pure, Llm_Semantics, AllTypesMatch<["x", "resul
     ```
     rope_c1: the row is `heads` heads of the rope's head_dim.
   }];
-  let arguments = (ins Llm_Rows:$x, Llm_BatchType:$batch, Llm_RopeAttr:$rope, I64Attr:$heads);
+  let arguments = (ins Llm_Rows:$x, Llm_BatchType:$batch, Llm_RopeAttr:$rope, Llm_I64Attr:$heads);
   let results = (outs Llm_Rows:$result);
   let assemblyFormat = "$x `,` $batch attr-dict `:` type($x)";
-  let builders = [OpBuilder<(ins "::mlir::Value":$x, "::mlir::Value":$batch, "RopeAttr":$rope, "int64_t":$heads)>];
   let hasVerifier = 1;
 }
 
@@ -297,8 +296,8 @@ def Llm_AttentionOp : Llm_Op<"attention", [MemoryEffects<[MemRead]>, Llm_Semanti
     head_dim are the cache's. attention_c4: the result is q_heads * v_dim wide. attention_c5: scale is positive and
     finite. attention_c6: softcap is finite and not negative. attention_c7: head counts and head_dim are positive.
   }];
-  let arguments = (ins Llm_Rows:$q, Llm_KvType:$kv, Llm_BatchType:$batch, I64Attr:$q_heads, I64Attr:$kv_heads,
-                       I64Attr:$head_dim, F32Attr:$scale, Llm_MaskAttr:$mask,
+  let arguments = (ins Llm_Rows:$q, Llm_KvType:$kv, Llm_BatchType:$batch, Llm_I64Attr:$q_heads, Llm_I64Attr:$kv_heads,
+                       Llm_I64Attr:$head_dim, F32Attr:$scale, Llm_MaskAttr:$mask,
                        DefaultValuedAttr<F32Attr, "0.0f">:$softcap);
   let results = (outs Llm_Rows:$result);
   let assemblyFormat = "$q `,` $kv `,` $batch attr-dict `:` type($q) `,` type($kv) `->` type($result)";
@@ -371,7 +370,7 @@ def Llm_SliceOp : Llm_Op<"slice", [Pure]> {
     ```
     slice_c1: the columns lie inside x. slice_c2: the result is `size` wide.
   }];
-  let arguments = (ins Llm_Rows:$x, I64Attr:$offset, I64Attr:$size);
+  let arguments = (ins Llm_Rows:$x, Llm_I64Attr:$offset, Llm_I64Attr:$size);
   let results = (outs Llm_Rows:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let builders = [OpBuilder<(ins "::mlir::Value":$x, "int64_t":$offset, "int64_t":$size)>];
