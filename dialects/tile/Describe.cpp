@@ -81,11 +81,11 @@ public:
   }
   void used(Operation *op) { seen.insert(op); }
 
-  LogicalResult unit(std::initializer_list<Unit> allowed) {
-    for (Unit u : allowed)
+  LogicalResult unit(std::initializer_list<GridUnit> allowed) {
+    for (GridUnit u : allowed)
       if (kernel.getGrid().getUnit() == u)
         return success();
-    return kernel.getGrid().emitOpError() << "unit " << stringifyUnit(kernel.getGrid().getUnit())
+    return kernel.getGrid().emitOpError() << "unit " << stringifyGridUnit(kernel.getGrid().getUnit())
                                           << " does not fit family " << stringifyFamily(kernel.getFamily());
   }
   /// Every op of the grid was read.
@@ -144,7 +144,7 @@ FailureOr<EmbedDesc> describeEmbed(KernelOp kernel) {
   Reader r(kernel);
   EmbedDesc d;
   FailureOr<Value> value = r.outputs(d.out);
-  if (failed(value) || failed(r.unit({Unit::Rows})))
+  if (failed(value) || failed(r.unit({GridUnit::Rows})))
     return failure();
   FailureOr<EmbedOp> op = r.want<EmbedOp>(*value);
   if (failed(op) || failed(r.finish()))
@@ -159,7 +159,7 @@ FailureOr<NormDesc> describeNorm(KernelOp kernel) {
   Reader r(kernel);
   NormDesc d;
   FailureOr<Value> value = r.outputs(d.out);
-  if (failed(value) || failed(r.unit({Unit::Rows})))
+  if (failed(value) || failed(r.unit({GridUnit::Rows})))
     return failure();
   Value v = *value;
   if (AddOp add = r.take<AddOp>(v)) {
@@ -187,7 +187,7 @@ FailureOr<QuantizeDesc> describeQuantize(KernelOp kernel) {
   Reader r(kernel);
   QuantizeDesc d;
   FailureOr<Value> value = r.outputs(d.out);
-  if (failed(value) || failed(r.unit({Unit::Rows})))
+  if (failed(value) || failed(r.unit({GridUnit::Rows})))
     return failure();
   if (d.out.actSlot < 0 || d.out.rowsSlot >= 0)
     return kernel.emitOpError() << "family quantize has one act output";
@@ -202,7 +202,7 @@ FailureOr<LinearDesc> describeLinear(KernelOp kernel) {
   Reader r(kernel);
   LinearDesc d;
   FailureOr<Value> value = r.outputs(d.out);
-  if (failed(value) || failed(r.unit({Unit::Panels})))
+  if (failed(value) || failed(r.unit({GridUnit::Panels})))
     return failure();
   if (d.out.rowsSlot < 0 || d.out.actSlot >= 0)
     return kernel.emitOpError() << "family linear has one f32 output";
@@ -247,7 +247,7 @@ FailureOr<LinearDesc> describeLinear(KernelOp kernel) {
 FailureOr<RopeKvDesc> describeRopeKv(KernelOp kernel) {
   Reader r(kernel);
   RopeKvDesc d;
-  if (failed(r.unit({Unit::RowHeads})))
+  if (failed(r.unit({GridUnit::RowHeads})))
     return failure();
   int64_t heads = 0;
   for (Operation &op : kernel.getGrid().getBody().front()) {
@@ -294,7 +294,7 @@ FailureOr<AttentionDesc> describeAttention(KernelOp kernel) {
   Reader r(kernel);
   AttentionDesc d;
   bool split = kernel.getFamily() == Family::AttnSplit;
-  if (failed(r.unit({split ? Unit::Segments : Unit::Items})))
+  if (failed(r.unit({split ? GridUnit::Segments : GridUnit::Items})))
     return failure();
   Value state;
   if (split) {
@@ -345,7 +345,7 @@ FailureOr<MergeDesc> describeMerge(KernelOp kernel) {
   Reader r(kernel);
   MergeDesc d;
   FailureOr<Value> value = r.outputs(d.out);
-  if (failed(value) || failed(r.unit({Unit::Rows})))
+  if (failed(value) || failed(r.unit({GridUnit::Rows})))
     return failure();
   FailureOr<NormalizeOp> op = r.want<NormalizeOp>(*value);
   if (failed(op))
@@ -366,7 +366,7 @@ FailureOr<ElementwiseDesc> describeElementwise(KernelOp kernel) {
   Reader r(kernel);
   ElementwiseDesc d;
   FailureOr<Value> value = r.outputs(d.out);
-  if (failed(value) || failed(r.unit({Unit::Rows})))
+  if (failed(value) || failed(r.unit({GridUnit::Rows})))
     return failure();
   if (d.out.rowsSlot < 0 || d.out.actSlot >= 0)
     return kernel.emitOpError() << "family " << stringifyFamily(kernel.getFamily()) << " has one f32 output";

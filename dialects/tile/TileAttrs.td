@@ -43,7 +43,7 @@ def Tile_Domain : Tile_Enum<"Domain", "rows a kernel works on: rows = step->n_ro
   I32EnumAttrCase<"Rows", 0, "rows">, I32EnumAttrCase<"Out", 1, "out">]>;
 def Tile_DomainAttr : EnumAttr<Tile_Dialect, Tile_Domain, "domain"> { let assemblyFormat = "`<` $value `>`"; }
 
-def Tile_Unit : Tile_Enum<"Unit", "what the parts of a launch divide: panels = 16 output columns, row_heads = (row, head), items = (tile of query rows, kv head), segments = (row, kv head, segment of 512 positions)", [
+def Tile_Unit : Tile_Enum<"GridUnit", "what the parts of a launch divide: panels = 16 output columns, row_heads = (row, head), items = (tile of query rows, kv head), segments = (row, kv head, segment of 512 positions)", [
   I32EnumAttrCase<"Rows", 0, "rows">, I32EnumAttrCase<"Panels", 1, "panels">,
   I32EnumAttrCase<"RowHeads", 2, "row_heads">,
   I32EnumAttrCase<"Items", 3, "items">,

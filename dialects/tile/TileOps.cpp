@@ -168,9 +168,9 @@ LogicalResult KvStoreOp::verify() {
 }
 
 LogicalResult GridOp::verify() {
-  bool counted = getUnit() != Unit::Rows;
+  bool counted = getUnit() != GridUnit::Rows;
   if (counted != (getCount() > 0))
-    return emitOpError() << "unit " << stringifyUnit(getUnit()) << (counted ? " needs a count" : " takes no count");
+    return emitOpError() << "unit " << stringifyGridUnit(getUnit()) << (counted ? " needs a count" : " takes no count");
   return success();
 }
 
@@ -179,7 +179,7 @@ ParseResult GridOp::parse(OpAsmParser &parser, OperationState &result) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&unit))
     return failure();
-  std::optional<Unit> value = symbolizeUnit(unit);
+  std::optional<GridUnit> value = symbolizeGridUnit(unit);
   if (!value)
     return parser.emitError(loc, "unknown unit '") << unit << "'";
   int64_t count = 0;
@@ -187,7 +187,7 @@ ParseResult GridOp::parse(OpAsmParser &parser, OperationState &result) {
   if (given.has_value() && failed(*given))
     return failure();
   auto &props = result.getOrAddProperties<Properties>();
-  props.unit = UnitAttr::get(parser.getContext(), *value);
+  props.unit = GridUnitAttr::get(parser.getContext(), *value);
   props.count = parser.getBuilder().getI64IntegerAttr(count);
   Region *body = result.addRegion();
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes) || parser.parseRegion(*body, {}))
@@ -198,7 +198,7 @@ ParseResult GridOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 
 void GridOp::print(OpAsmPrinter &p) {
-  p << ' ' << stringifyUnit(getUnit());
+  p << ' ' << stringifyGridUnit(getUnit());
   if (getCount())
     p << ' ' << getCount();
   p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"unit", "count"});

@@ -1,0 +1,28 @@
+//===- Passes.h - passes from model ops to kernels -----------------------------------------------------------===//
+#ifndef INGOT_COMPILER_TRANSFORMS_TILE_PASSES_H
+#define INGOT_COMPILER_TRANSFORMS_TILE_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+#include <memory>
+#include <string>
+
+namespace ingot {
+class KernelRegistry;
+}
+
+namespace ingot::tile {
+
+#define GEN_PASS_DECL
+#include "compiler/transforms/tile/Passes.h.inc"
+
+/// tile-select with a registry, which must outlive the pass. The pass made without one fails when it runs.
+std::unique_ptr<mlir::Pass> createTileSelectPass(const KernelRegistry &registry, llvm::StringRef isa);
+
+/// Registers the passes of this folder by name; tile-select asks `registry`, which must outlive the tool.
+void registerTilePasses(const KernelRegistry &registry);
+
+} // namespace ingot::tile
+
+#endif
