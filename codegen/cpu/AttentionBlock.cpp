@@ -1,0 +1,255 @@
+//===- AttentionBlock.cpp - one block of 64 keys against a few query vectors -----------------------------===//
+#include "codegen/cpu/AttentionBlock.h"
+#include "codegen/cpu/Lanes.h"
+#include "codegen/cpu/Math.h"
+#include "codegen/cpu/RopeKv.h"
+
+#include <limits>
+
+using namespace ingot;
+using namespace ingot::cpu;
+using FPred = KernelBuilder::FPred;
+using Pred = KernelBuilder::Pred;
+
+static constexpr double kNegInf = -std::numeric_limits<double>::infinity();
+
+AttentionTile AttentionTile::choose(const target::Target &target, int64_t vectors) {
+  // Accumulators: rows * pages (scores) and rows * vecs (values) vectors of 16 lanes; of the 32 or 16 registers
+  // (16 lanes are two of AVX2's) the rest holds K or V and a broadcast.
+  int64_t most = target.vectorBits >= 512 ? 6 : 3;
+  int64_t tiles = (vectors + most - 1) / most;
+  int64_t rows = (vectors + tiles - 1) / tiles;
+  int64_t wide = target.vectorBits >= 512 ? 4 : 2;
+  return {rows, wide, wide};
+}
+
+AttentionScratch::AttentionScratch(const AttentionCore &core, const AttentionTile &tile, int64_t count, bool total) {
+  vectors = roundUp(count, tile.rows);
+  qStride = roundUp(core.kv.dim, 16) * 4;
+  oStride = roundUp(core.kv.vDim, 16) * 4;
+  int64_t next = 0;
+  auto take = [&](int64_t size) {
+    int64_t at = next;
+    next += roundUp(size, 64);
+    return at;
+  };
+  q = take(vectors * qStride);
+  o = take(vectors * oStride);
+  oTotal = total ? take(vectors * oStride) : 0;
+  m = take(vectors * 4);
+  l = take(vectors * 4);
+  mTotal = total ? take(vectors * 4) : 0;
+  lTotal = total ? take(vectors * 4) : 0;
+  pos = take(vectors * 4);
+  prob = take(tile.rows * spec::kAttnBlock * 4);
+  alpha = take(tile.rows * 4);
+  bytes = next;
+}
+
+AttentionBlock::AttentionBlock(KernelBuilder &k, const AttentionCore &core, const AttentionTile &tile,
+                               const AttentionScratch &scratch)
+    : k(k), core(core), tile(tile), s(scratch), base(k.scratch()), cache(k.kv()) {}
+
+void AttentionBlock::loadQuery(Value src, Value index, Value position) {
+  Value dst = k.gep(at(s.q), k.mul(index, s.qStride));
+  Value scale = k.splat(k.f32v(), double(core.scale));
+  forVectors(k, core.kv.dim, 4, [&](Value first, int64_t n) {
+    Value off = k.mul(first, 4);
+    k.storeAt(k.mul(loadLanes(k, k.f32(), src, off, n), scale), dst, off);
+  });
+  k.storeAt(k.trunc(position, k.i32()), at(s.pos), k.mul(index, 4));
+}
+
+void AttentionBlock::padQueries(Value first, Value last, Value position) {
+  Value p = k.trunc(position, k.i32());
+  k.forLoop(first, last, 1, [&](Value index) {
+    Value dst = k.gep(at(s.q), k.mul(index, s.qStride));
+    forVectors(k, roundUp(core.kv.dim, 16), 4,
+               [&](Value c, int64_t) { k.storeAt(k.splat(k.f32v(), 0), dst, k.mul(c, 4)); });
+    k.storeAt(p, at(s.pos), k.mul(index, 4));
+  });
+}
+
+void AttentionBlock::reset(Value count, bool total) {
+  Value o = at(total ? s.oTotal : s.o), m = at(total ? s.mTotal : s.m), l = at(total ? s.lTotal : s.l);
+  k.forLoop(k.c64(0), count, 1, [&](Value index) {
+    Value dst = k.gep(o, k.mul(index, s.oStride));
+    forVectors(k, roundUp(core.kv.vDim, 16), 4,
+               [&](Value c, int64_t) { k.storeAt(k.splat(k.f32v(), 0), dst, k.mul(c, 4)); });
+    Value off = k.mul(index, 4);
+    k.storeAt(k.splat(k.f32(), kNegInf), m, off);
+    k.storeAt(k.cf(0), l, off);
+  });
+}
+
+void AttentionBlock::setBlock(Value tableRow, Value blockStart, Value head, Value firstPage, Value lastPage) {
+  block = blockStart;
+  int64_t elem = spec::kvElemBytes(core.kv.type);
+  Value headOffset = k.mul(head, core.kv.headElems() * elem);
+  Value first = k.shrU(blockStart, 4);
+  for (int64_t j = 0; j < 4; ++j) {
+    // Beyond the item's keys the table holds nothing: read a page that is there, its keys are masked.
+    Value entry = k.maxS(k.minS(k.add(first, j), lastPage), firstPage);
+    Value index = k.extU(k.loadAt(k.i32(), tableRow, k.mul(entry, 4)), k.i64());
+    page[j] = k.gep(cache, k.add(k.mul(index, core.kv.pageBytes()), headOffset));
+  }
+}
+
+/// scores[r][key] = chain over d of fma(q, k): lanes are keys. Written to the probabilities' array.
+void AttentionBlock::scores(Value qBase) {
+  const int64_t rows = tile.rows, pages = tile.pages;
+  Type stored = kvElement(k, core.kv.type);
+  int64_t elem = spec::kvElemBytes(core.kv.type);
+  Value prob = at(s.prob);
+  for (int64_t j0 = 0; j0 < 4; j0 += pages) {
+    KernelBuilder::Values acc(rows * pages, k.splat(k.f32v(), 0));
+    KernelBuilder::Values sum = k.forLoop(0, core.kv.dim, 1, acc, [&](Value d, ValueRange carried) {
+      Value kOff = k.mul(d, spec::kKvPage * elem), qAt = k.gep(qBase, k.mul(d, 4));
+      KernelBuilder::Values keys, next;
+      for (int64_t j = 0; j < pages; ++j)
+        keys.push_back(loadLanes(k, stored, page[j0 + j], kOff));
+      for (int64_t r = 0; r < rows; ++r) {
+        Value q = k.loadBroadcast(k.f32(), qAt, r * s.qStride);
+        for (int64_t j = 0; j < pages; ++j)
+          next.push_back(k.fma(q, keys[j], carried[r * pages + j]));
+      }
+      return next;
+    });
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t j = 0; j < pages; ++j)
+        k.storeAt(sum[r * pages + j], prob, r * 256 + (j0 + j) * 64, 64);
+  }
+}
+
+void AttentionBlock::softmax(Value index) {
+  Value prob = at(s.prob), alphas = at(s.alpha), ms = at(s.m), ls = at(s.l), positions = at(s.pos);
+  Type ints = k.vec(16, k.i32());
+  Value start = k.trunc(block, k.i32());
+  Value lane = k.denseI32({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  Value key0 = k.add(k.broadcast(start, 16), lane);
+  Value negInf = k.splat(k.f32v(), kNegInf);
+  k.forLoop(0, tile.rows, 1, [&](Value r) {
+    Value at4 = k.mul(k.add(index, r), 4), row = k.gep(prob, k.mul(r, 256));
+    Value pos = k.loadAt(k.i32(), positions, at4), m = k.loadAt(k.f32(), ms, at4);
+    Value posV = k.broadcast(pos, 16);
+    Value low = core.window > 0 ? k.broadcast(k.sub(pos, k.c32(core.window)), 16) : Value();
+    KernelBuilder::Values score;
+    for (int64_t j = 0; j < 4; ++j) {
+      Value v = k.loadAt(k.f32v(), row, j * 64, 64);
+      if (core.softcap > 0)
+        v = emitSoftcap(k, v, core.softcap);
+      Value key = k.add(key0, k.splatInt(ints, j * 16));
+      Value seen = k.cmp(Pred::sle, key, posV);
+      if (low)
+        seen = k.and_(seen, k.cmp(Pred::sgt, key, low));
+      score.push_back(k.select(seen, v, negInf));
+    }
+    Value most = k.treeMax16(k.maxF(k.maxF(score[0], score[1]), k.maxF(score[2], score[3])));
+    Value mNew = k.maxF(most, m);
+    // No key so far and none here: subtract 0, so that exp(-inf) and not exp(NaN) gives the zeros.
+    Value shift = k.select(k.cmp(FPred::OEQ, mNew, k.splat(k.f32(), kNegInf)), k.cf(0), mNew);
+    Value alpha = emitExpNonPositive(k, k.sub(m, shift));
+    Value shiftV = k.broadcast(shift, 16);
+    Value sum;
+    for (int64_t j = 0; j < 4; ++j) {
+      Value p = emitExpNonPositive(k, k.sub(score[j], shiftV));
+      k.storeAt(p, row, j * 64, 64);
+      sum = sum ? k.add(sum, p) : p;
+    }
+    Value l = k.fma(k.loadAt(k.f32(), ls, at4), alpha, k.treeSum16(sum));
+    k.storeAt(mNew, ms, at4);
+    k.storeAt(l, ls, at4);
+    k.storeAt(alpha, alphas, k.mul(r, 4));
+  });
+}
+
+/// O[r][columns] = O * alpha, then one chain of fma over the keys: lanes are columns.
+void AttentionBlock::valueColumns(Value index, Value column, int64_t vecs, int64_t tail, Value keyLow,
+                                  Value keyHigh) {
+  const int64_t rows = tile.rows;
+  Type stored = kvElement(k, core.kv.type);
+  int64_t elem = spec::kvElemBytes(core.kv.type);
+  Value prob = at(s.prob), alphas = at(s.alpha);
+  Value o = k.gep(k.gep(at(s.o), k.mul(index, s.oStride)), k.mul(column, 4));
+  KernelBuilder::Values acc;
+  for (int64_t r = 0; r < rows; ++r) {
+    Value alpha = k.loadBroadcast(k.f32(), alphas, r * 4);
+    for (int64_t v = 0; v < vecs; ++v)
+      acc.push_back(k.mul(k.loadAt(k.f32v(), o, r * s.oStride + v * 64, 64), alpha));
+  }
+  for (int64_t j = 0; j < 4; ++j) {
+    Value first = k.maxS(k.sub(keyLow, k.c64(j * 16)), k.c64(0));
+    Value last = k.minS(k.sub(keyHigh, k.c64(j * 16)), k.c64(16));
+    Value vBase = k.gep(k.gep(page[j], core.kv.dim * spec::kKvPage * elem), k.mul(column, elem));
+    acc = k.forLoop(first, last, k.c64(1), acc, [&](Value slot, ValueRange carried) {
+      Value row = k.gep(vBase, k.mul(slot, core.kv.vDim * elem)), p = k.gep(prob, k.mul(slot, 4));
+      KernelBuilder::Values v, next;
+      for (int64_t c = 0; c < vecs; ++c)
+        v.push_back(loadLanes(k, stored, row, c * 16 * elem, c == vecs - 1 && tail ? tail : 16));
+      for (int64_t r = 0; r < rows; ++r) {
+        Value weight = k.loadBroadcast(k.f32(), p, r * 256 + j * 64);
+        for (int64_t c = 0; c < vecs; ++c)
+          next.push_back(k.fma(weight, v[c], carried[r * vecs + c]));
+      }
+      return next;
+    });
+  }
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vecs; ++v)
+      k.storeAt(acc[r * vecs + v], o, r * s.oStride + v * 64, 64);
+}
+
+void AttentionBlock::values(Value index, Value keyLow, Value keyHigh) {
+  int64_t whole = core.kv.vDim / (tile.vecs * 16), width = tile.vecs * 16;
+  if (whole == 1)
+    valueColumns(index, k.c64(0), tile.vecs, 0, keyLow, keyHigh);
+  else if (whole > 1)
+    k.forLoop(0, whole * width, width,
+              [&](Value column) { valueColumns(index, column, tile.vecs, 0, keyLow, keyHigh); });
+  int64_t rest = core.kv.vDim - whole * width;
+  if (rest)
+    valueColumns(index, k.c64(whole * width), (rest + 15) / 16, rest % 16, keyLow, keyHigh);
+}
+
+void AttentionBlock::run(Value index, Value keyLow, Value keyHigh) {
+  scores(k.gep(at(s.q), k.mul(index, s.qStride)));
+  softmax(index);
+  values(index, keyLow, keyHigh);
+}
+
+MergeFactors cpu::emitMergeFactors(KernelBuilder &k, Value mTotal, Value lTotal, Value m, Value l) {
+  Value top = k.maxF(m, mTotal);
+  // Nothing seen on either side: all factors 0. Nothing seen yet: a = 0, b = 1 take the segment as it is.
+  Value shift = k.select(k.cmp(FPred::OEQ, top, k.splat(k.f32(), kNegInf)), k.cf(0), top);
+  Value a = emitExpNonPositive(k, k.sub(mTotal, shift));
+  Value b = emitExpNonPositive(k, k.sub(m, shift));
+  return {top, k.fma(l, b, k.mul(lTotal, a)), a, b};
+}
+
+void AttentionBlock::mergeTotals(Value count) {
+  k.forLoop(k.c64(0), count, 1, [&](Value index) {
+    Value off = k.mul(index, 4);
+    MergeFactors f = emitMergeFactors(k, k.loadAt(k.f32(), at(s.mTotal), off), k.loadAt(k.f32(), at(s.lTotal), off),
+                                      k.loadAt(k.f32(), at(s.m), off), k.loadAt(k.f32(), at(s.l), off));
+    k.storeAt(f.m, at(s.mTotal), off);
+    k.storeAt(f.l, at(s.lTotal), off);
+    Value a = k.broadcast(f.a, 16), b = k.broadcast(f.b, 16), row = k.mul(index, s.oStride);
+    forVectors(k, roundUp(core.kv.vDim, 16), 4, [&](Value c, int64_t) {
+      Value at16 = k.add(row, k.mul(c, 4));
+      Value sum = k.fma(k.loadAt(k.f32v(), at(s.o), at16, 64), b, k.mul(k.loadAt(k.f32v(), at(s.oTotal), at16, 64), a));
+      k.storeAt(sum, at(s.oTotal), at16, 64);
+    });
+  });
+}
+
+Value AttentionBlock::stateSum(Value index, bool total) {
+  return k.broadcast(k.loadAt(k.f32(), at(total ? s.lTotal : s.l), k.mul(index, 4)), 16);
+}
+
+Value AttentionBlock::result(Value index, Value first, int64_t n, bool total) {
+  Value row = k.gep(at(total ? s.oTotal : s.o), k.mul(index, s.oStride));
+  Value v = k.loadAt(k.f32v(), row, k.mul(first, 4), 64);
+  // + 0: a zero is +0, however many masked keys were added to it.
+  Value out = k.add(k.div(v, stateSum(index, total)), k.splat(k.f32v(), 0));
+  return keepLanes(k, out, n);
+}

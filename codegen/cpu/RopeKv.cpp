@@ -1,0 +1,184 @@
+//===- RopeKv.cpp - rotary embedding, per-head norms and the KV cache append -----------------------------===//
+#include "codegen/cpu/RopeKv.h"
+#include "codegen/cpu/Lanes.h"
+#include "codegen/cpu/Norm.h"
+
+#include "runtime/abi/ingot_abi.h"
+
+#include <cstddef>
+
+using namespace ingot;
+using namespace ingot::cpu;
+
+Type cpu::kvElement(KernelBuilder &k, spec::KvType type) {
+  return type == spec::KvType::F32 ? k.f32() : type == spec::KvType::F16 ? k.f16() : k.bf16();
+}
+
+std::string cpu::refuseRopeKv(const RopeKvSpec &s) {
+  for (const RopeParams &r : {s.qRope, s.kRope})
+    if (r.rotaryDim % 2 != 0 || r.rotaryDim > s.headDim)
+      return "the rotated part is odd or wider than a head";
+  if (s.kv.heads > 0 && s.kv.dim != s.headDim)
+    return "heads of q and k differ in width";
+  return "";
+}
+
+namespace {
+
+/// Emits what is done with one head of one row.
+class HeadEmitter {
+public:
+  HeadEmitter(KernelBuilder &k, int64_t dim) : k(k), dim(dim) {}
+
+  /// Values first .. first + n - 1 of a head at `x`, normalised when `scale` is set.
+  Value value(Value x, int64_t first, int64_t n) {
+    Value v = loadLanes(k, k.f32(), x, first * 4, n);
+    if (!scale)
+      return v;
+    return k.mul(k.mul(v, scale), loadLanes(k, k.f32(), gamma, first * 4, n));
+  }
+
+  void normalize(Value x, Value gammaPtr, float eps) {
+    gamma = gammaPtr;
+    scale = k.broadcast(emitRmsScale(k, x, dim, eps), 16);
+  }
+
+  /// Reads the head at `x`, rotates it by the pairs at `table`, hands vectors to sink(values, first, n).
+  /// Every vector is read before its columns are handed over, so sink may write to `x`.
+  void rotate(Value x, const RopeParams &r, Value table, llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
+    int64_t rotated = r.rotaryDim;
+    if (r.style == spec::RopeStyle::Half)
+      rotateHalf(x, rotated / 2, table, sink);
+    else
+      rotateInterleaved(x, rotated, table, sink);
+    for (int64_t first = rotated; first < dim; first += 16) {
+      int64_t n = std::min<int64_t>(16, dim - first);
+      sink(value(x, first, n), first, n);
+    }
+  }
+
+private:
+  KernelBuilder &k;
+  int64_t dim;
+  Value scale, gamma;
+
+  void rotateHalf(Value x, int64_t pairs, Value table, llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
+    for (int64_t i = 0; i < pairs; i += 16) {
+      int64_t n = std::min<int64_t>(16, pairs - i);
+      // (c, s) pairs of 16 angles lie in two vectors.
+      Value t0 = loadLanes(k, k.f32(), table, i * 8, std::min<int64_t>(16, 2 * n));
+      Value t1 = 2 * n > 16 ? loadLanes(k, k.f32(), table, i * 8 + 64, 2 * n - 16) : k.splat(k.f32v(), 0);
+      llvm::SmallVector<int64_t> even(16), odd(16);
+      for (int64_t l = 0; l < 16; ++l) {
+        even[l] = 2 * l;
+        odd[l] = 2 * l + 1;
+      }
+      Value c = k.shuffle(t0, t1, even), s = k.shuffle(t0, t1, odd);
+      Value a = value(x, i, n), b = value(x, i + pairs, n);
+      Value ra = k.fma(a, c, k.neg(k.mul(b, s)));
+      Value rb = k.fma(a, s, k.mul(b, c));
+      sink(ra, i, n);
+      sink(rb, i + pairs, n);
+    }
+  }
+
+  void rotateInterleaved(Value x, int64_t rotated, Value table,
+                         llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
+    llvm::SmallVector<int64_t> even(16), odd(16), swapped(16), alternate(16);
+    for (int64_t l = 0; l < 16; ++l) {
+      even[l] = l & ~1;
+      odd[l] = l | 1;
+      swapped[l] = l ^ 1;
+      alternate[l] = l & 1 ? l : 16 + l;
+    }
+    for (int64_t i = 0; i < rotated; i += 16) {
+      int64_t n = std::min<int64_t>(16, rotated - i);
+      Value v = value(x, i, n), t = loadLanes(k, k.f32(), table, i * 4, n);
+      Value a = k.shuffle(v, v, even), b = k.shuffle(v, v, odd);
+      Value m = k.mul(b, k.shuffle(t, t, swapped)); // (b s, b c)
+      sink(k.fma(a, t, k.shuffle(m, k.neg(m), alternate)), i, n);
+    }
+  }
+};
+
+} // namespace
+
+void cpu::emitRopeKv(KernelBuilder &k, const RopeKvSpec &s) {
+  assert(refuseRopeKv(s).empty() && "legality is checked before emission");
+  const int64_t dim = s.headDim, kvHeads = s.kv.heads, unitsPerRow = s.qHeads + kvHeads;
+  const int64_t elem = spec::kvElemBytes(s.kv.type);
+  Value q = k.slot(s.q.slot), out = k.slot(s.out.slot);
+  Value kk = kvHeads ? k.slot(s.k.slot) : Value(), vv = kvHeads ? k.slot(s.v.slot) : Value();
+  Value qGamma = s.qGamma ? k.weight(*s.qGamma) : Value(), kGamma = s.kGamma ? k.weight(*s.kGamma) : Value();
+  Value cache = kvHeads ? k.kv() : Value();
+  Value positions = k.stepPointer(offsetof(ingot_step_v1, positions));
+  Value rowSeq = k.stepPointer(offsetof(ingot_step_v1, row_seq));
+  Value blockTable = k.stepPointer(offsetof(ingot_step_v1, block_table));
+  Value blockStride = k.stepU32(offsetof(ingot_step_v1, block_stride));
+  Value tables = k.stepPointer(offsetof(ingot_step_v1, rope));
+  auto tableBase = [&](const RopeParams &r) {
+    return r.rotaryDim ? k.loadAt(k.ptrType(), tables, 8 * int64_t(r.table)) : Value();
+  };
+  Value qTable = tableBase(s.qRope), kTable = kvHeads ? tableBase(s.kRope) : Value();
+  auto tableRow = [&](const RopeParams &r, Value base, Value pos) {
+    return base ? k.gep(base, k.mul(pos, r.rotaryDim * 4)) : Value();
+  };
+
+  auto queryHead = [&](Value row, Value head, Value pos) {
+    Value column = k.mul(head, dim * 4);
+    Value x = k.gep(rowPointer(k, s.q, q, row), column);
+    Value y = k.gep(rowPointer(k, s.out, out, row), column);
+    HeadEmitter h(k, dim);
+    if (qGamma)
+      h.normalize(x, qGamma, s.qEps);
+    h.rotate(x, s.qRope, tableRow(s.qRope, qTable, pos),
+             [&](Value v, int64_t first, int64_t n) { storeLanes(k, k.f32(), v, y, first * 4, n); });
+  };
+
+  auto keyHead = [&](Value row, Value head, Value pos) {
+    Value seq = k.extU(k.loadAt(k.i32(), rowSeq, k.mul(row, 4)), k.i64());
+    Value entry = k.add(k.mul(seq, blockStride), k.shrU(pos, 4));
+    Value page = k.extU(k.loadAt(k.i32(), blockTable, k.mul(entry, 4)), k.i64());
+    Value slot = k.and_(pos, k.c64(15));
+    Value at = k.gep(cache, k.add(k.mul(page, s.kv.pageBytes()), k.mul(head, s.kv.headElems() * elem)));
+    Type stored = kvElement(k, s.kv.type);
+
+    Value x = k.gep(rowPointer(k, s.k, kk, row), k.mul(head, dim * 4));
+    HeadEmitter h(k, dim);
+    if (kGamma)
+      h.normalize(x, kGamma, s.kEps);
+    // K is [dim][16]: one column.
+    Value kAt = k.gep(at, k.mul(slot, elem));
+    h.rotate(x, s.kRope, tableRow(s.kRope, kTable, pos), [&](Value v, int64_t first, int64_t n) {
+      Value r = k.fromF32(v, stored);
+      for (int64_t l = 0; l < n; ++l)
+        k.storeAt(k.extract(r, l), kAt, (first + l) * spec::kKvPage * elem);
+    });
+    // V is [16][vDim]: one row.
+    Value pv = k.gep(rowPointer(k, s.v, vv, row), k.mul(head, s.kv.vDim * 4));
+    Value vAt = k.gep(at, k.add(k.mul(slot, s.kv.vDim * elem), dim * spec::kKvPage * elem));
+    for (int64_t first = 0; first < s.kv.vDim; first += 16) {
+      int64_t n = std::min<int64_t>(16, s.kv.vDim - first);
+      storeLanes(k, stored, loadLanes(k, k.f32(), pv, first * 4, n), vAt, first * elem, n);
+    }
+  };
+
+  auto [lo, hi] = k.share(k.mul(k.nRows(), unitsPerRow));
+  k.forLoop(lo, hi, 1, [&](Value unit) {
+    Value row = k.div(unit, k.c64(unitsPerRow));
+    Value head = k.sub(unit, k.mul(row, unitsPerRow));
+    Value pos = k.extU(k.loadAt(k.i32(), positions, k.mul(row, 4)), k.i64());
+    if (kvHeads == 0)
+      return queryHead(row, head, pos);
+    k.ifElse(
+        k.cmp(KernelBuilder::Pred::slt, head, k.c64(s.qHeads)),
+        [&] {
+          queryHead(row, head, pos);
+          return KernelBuilder::Values{};
+        },
+        [&] {
+          keyHead(row, k.sub(head, k.c64(s.qHeads)), pos);
+          return KernelBuilder::Values{};
+        });
+  });
+}
