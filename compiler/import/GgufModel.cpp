@@ -175,6 +175,7 @@ llvm::Error ModelOpener::ggufTokenizer() {
                                    " entries, tokenizer.ggml.tokens has " + llvm::Twine(t.tokens.size()));
   for (int64_t type : types)
     t.types.push_back(type >= 0 && type <= INT32_MAX ? static_cast<int32_t>(type) : INT32_MAX);
+  model->tokenizerSize_ = static_cast<int64_t>(t.tokens.size());
   std::string error;
   if (!importGgufTokenizer(t, model->tokenizer_, error))
     return fault(model->path_, "tokenizer: " + error);

@@ -84,6 +84,8 @@ public:
   /// has none, with the reason in tokenizerError().
   const std::vector<uint8_t> &tokenizer() const { return tokenizer_; }
   llvm::StringRef tokenizerError() const { return tokenizerError_; }
+  /// One more than the largest id of the tokenizer; 0 without a tokenizer.
+  int64_t tokenizerSize() const { return tokenizerSize_; }
 
   const GenerationConfig &generation() const { return generation_; }
 
@@ -101,6 +103,7 @@ private:
   std::optional<std::string> chatTemplate_;
   std::string chatTemplateError_, tokenizerError_;
   std::vector<uint8_t> tokenizer_;
+  int64_t tokenizerSize_ = 0;
   GenerationConfig generation_;
 };
 

@@ -161,6 +161,18 @@ llvm::Expected<std::optional<std::vector<int64_t>>> GgufFile::getInts(llvm::Stri
   return wrongType(*value, "an array of integers");
 }
 
+llvm::Expected<std::optional<std::vector<bool>>> GgufFile::getBools(llvm::StringRef key) const {
+  const GgufValue *value = find(key);
+  if (!value)
+    return std::nullopt;
+  if (value->type != GgufType::Array || value->element != GgufType::Bool)
+    return wrongType(*value, "an array of bools");
+  std::vector<bool> out(value->count);
+  for (uint64_t i = 0; i < value->count; ++i)
+    out[i] = *at(value->offset + i) != 0;
+  return std::optional(std::move(out));
+}
+
 llvm::Expected<std::optional<std::vector<float>>> GgufFile::getFloats(llvm::StringRef key) const {
   const GgufValue *value = find(key);
   if (!value)

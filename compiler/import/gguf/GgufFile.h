@@ -97,6 +97,7 @@ public:
   llvm::Expected<std::optional<bool>> getBool(llvm::StringRef key) const;
   llvm::Expected<std::optional<llvm::StringRef>> getString(llvm::StringRef key) const;
   llvm::Expected<std::optional<std::vector<int64_t>>> getInts(llvm::StringRef key) const;
+  llvm::Expected<std::optional<std::vector<bool>>> getBools(llvm::StringRef key) const;
   llvm::Expected<std::optional<std::vector<float>>> getFloats(llvm::StringRef key) const;
   /// Views into the mapping; valid as long as this object.
   llvm::Expected<std::optional<std::vector<std::string_view>>> getStrings(llvm::StringRef key) const;
