@@ -1,0 +1,191 @@
+//===- Linear.cpp - legality, schedules and epilogues of the linear family ------------------------------===//
+#include "codegen/cpu/Linear.h"
+#include "codegen/cpu/Math.h"
+#include "codegen/cpu/spec/Quantize.h"
+
+using namespace ingot;
+using namespace ingot::cpu;
+
+int64_t ingot::cpu::codeOffset(qfmt::Scheme s) {
+  switch (s) {
+  case qfmt::Scheme::Q4_0:
+    return 8;
+  case qfmt::Scheme::Q5_0:
+    return 16;
+  case qfmt::Scheme::Q6_K:
+    return 32;
+  case qfmt::Scheme::Q8_0:
+    return 128;
+  default:
+    return 0;
+  }
+}
+
+int ingot::cpu::codeBits(qfmt::Scheme s) {
+  switch (s) {
+  case qfmt::Scheme::Q4_0:
+  case qfmt::Scheme::Q4_1:
+  case qfmt::Scheme::Q4_K:
+    return 4;
+  case qfmt::Scheme::Q5_0:
+  case qfmt::Scheme::Q5_1:
+  case qfmt::Scheme::Q5_K:
+    return 5;
+  case qfmt::Scheme::Q6_K:
+    return 6;
+  default:
+    return 8;
+  }
+}
+
+LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const target::Target &t) {
+  LinearSchedule r;
+  bool wide = t.hasAvx512();
+  int64_t rows = s.rows;
+  if (qfmt::geometry(s.scheme).isFloat) {
+    r.dot = DotKind::Fma;
+    r.unroll = s.k % 4 == 0 ? 4 : 1;
+    // Accumulators: 24 of 32 zmm, or (two ymm each) 6 of 8 pairs. One row needs four chains to hide the
+    // latency.
+    r.rows = rows == 0 ? 6 : rows == 8 && !wide ? 4 : rows;
+    r.panels = wide ? (r.rows <= 6 ? 4 : 2) : (r.rows == 1 ? 4 : r.rows == 2 ? 2 : 1);
+    if (!wide && s.gate && r.rows > 2)
+      r.rows = rows == 0 ? 3 : 2;
+    r.prefetch = rows >= 1 && rows <= 4 ? 4096 : 0;
+    r.chunk = rows == 0 ? 96 : 0;
+    return r;
+  }
+  r.dot = t.hasVnni() ? DotKind::Vnni : DotKind::Maddubs;
+  r.lanes = wide ? 16 : 8;
+  int64_t block = std::max<int64_t>(s.block, 1);
+  r.rows = block;
+  if (!wide)
+    r.rows = block % 4 == 0 ? 4 : block <= 4 ? block : block % 3 == 0 ? 3 : block % 2 == 0 ? 2 : 1;
+  else if (block > 12)
+    r.rows = block % 12 == 0 ? 12 : block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
+  r.prefetch = rows >= 1 && rows <= 4 ? 4096 : 0;
+  if (rows == 0) {
+    // A chunk of activations of about 96 KB stays in L2 while the panels stream through L1.
+    int64_t blocks = std::max<int64_t>(1, 98304 / std::max<int64_t>(1, block * (s.k + s.k / 4)));
+    r.chunk = blocks * block;
+  }
+  return r;
+}
+
+std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &t) {
+  const qfmt::SchemeGeometry &g = qfmt::geometry(s.scheme);
+  std::string name = g.name;
+  if (s.n < 1 || s.k < 1)
+    return "a matrix without rows or columns";
+  if (!qfmt::panelSize(s.scheme, s.k))
+    return name + " needs K to be a multiple of " + std::to_string(g.blockElems);
+  if (s.gate && (s.n % 32 != 0))
+    return "a gate needs pairs of panels: N % 32 == 0";
+  if (g.isFloat) {
+    if (s.block != 0)
+      return name + " weights take f32 activations";
+    if (s.schedule.dot != DotKind::Fma)
+      return name + " weights are multiplied by fma only";
+    if (s.schedule.rows < 1 || s.schedule.panels < 1 || s.schedule.rows * s.schedule.panels > 24)
+      return "the register tile has more than 24 accumulators";
+    if (s.rows > 0 && s.rows % s.schedule.rows != 0)
+      return "the register tile does not divide the M class";
+    if (s.schedule.unroll < 1 || s.k % s.schedule.unroll != 0)
+      return "the unrolling does not divide K";
+    return "";
+  }
+  if (s.block < 1 || s.block > 16)
+    return name + " weights take int8 activations in blocks of 1 to 16 rows";
+  if (s.schedule.rows < 1 || s.block % s.schedule.rows != 0)
+    return "the register tile does not divide the row block";
+  if (s.rows > s.block)
+    return "an M class needs its rows in one block";
+  switch (s.schedule.dot) {
+  case DotKind::Fma:
+    return name + " weights have no fma kernel";
+  case DotKind::Vnni:
+    if (!t.hasVnni())
+      return "target " + t.name.str() + " has no AVX512-VNNI";
+    return s.schedule.lanes == 16 ? "" : "VNNI kernels have 16 lanes";
+  case DotKind::Maddubs:
+    if (s.schedule.lanes != (t.hasAvx512() ? 16 : 8))
+      return "the vector width is not the target's";
+    return "";
+  case DotKind::Amx:
+    if (!t.hasAmx() && !s.amxInSoftware)
+      return "target " + t.name.str() + " has no AMX";
+    return s.rows == 0 ? "" : "AMX serves the chunk class only";
+  }
+  return "";
+}
+
+int64_t ingot::cpu::linearScratchBytes(const LinearSpec &s, int64_t maxRows) {
+  if (qfmt::geometry(s.scheme).isFloat)
+    return 0;
+  int64_t groups = s.k / 32 * (s.scheme == qfmt::Scheme::Q6_K ? 2 : 1);
+  int64_t bytes = codeOffset(s.scheme) ? roundUp(maxRows, s.block) * groups * 4 : 0;
+  if (s.schedule.dot == DotKind::Amx)
+    bytes += roundUp(maxRows, s.block) / s.block * 16 * s.k + 4096;
+  return roundUp(bytes, 64);
+}
+
+void ingot::cpu::emitLinear(KernelBuilder &k, const LinearSpec &spec) {
+  assert(refuseLinear(spec, k.target()).empty() && "refuseLinear first");
+  if (qfmt::geometry(spec.scheme).isFloat)
+    emitLinearFloat(k, spec);
+  else if (spec.schedule.dot == DotKind::Amx)
+    emitLinearAmx(k, spec);
+  else
+    emitLinearQuant(k, spec);
+}
+
+LinearEpilogue::LinearEpilogue(KernelBuilder &k, const LinearSpec &spec) : k(k), spec(spec) {
+  unsigned slot = 1;
+  w = k.weight(0);
+  if (spec.bias)
+    biasPtr = k.weight(1);
+  if (spec.residual)
+    residualPtr = k.slot(slot++);
+  out = k.slot(slot);
+}
+
+void LinearEpilogue::store(const TileResults &results, Value unit, Value row0, Value half) {
+  int64_t per = spec.gate ? 2 : 1, lanes = spec.schedule.lanes;
+  int64_t units = int64_t(results.size()) / per, tileRows = int64_t(results[0].size());
+  auto vt = k.f32v(lanes);
+  auto bias = [&](Value panel) {
+    Value at = k.mul(panel, 64);
+    if (half)
+      at = k.add(at, k.mul(half, 32));
+    return k.loadAt(vt, biasPtr, at, 4 * lanes);
+  };
+  for (int64_t u = 0; u < units; ++u) {
+    Value item = k.add(unit, u);
+    Value b0, b1;
+    if (spec.bias) {
+      Value panel = k.mul(item, per);
+      b0 = bias(panel);
+      if (spec.gate)
+        b1 = bias(k.add(panel, 1));
+    }
+    Value column = k.mul(item, 64);
+    if (half)
+      column = k.add(column, k.mul(half, 32));
+    Value at = k.add(k.mul(row0, spec.outStrideBytes()), column);
+    for (int64_t r = 0; r < tileRows; ++r) {
+      Value y = results[u * per][r];
+      if (spec.bias)
+        y = k.add(y, b0);
+      if (spec.gate) {
+        Value up = results[u * per + 1][r];
+        y = emitGate(k, *spec.gate, y, spec.bias ? k.add(up, b1) : up);
+      }
+      if (spec.softcap != 0)
+        y = emitSoftcap(k, y, spec.softcap);
+      Value to = k.add(at, r * spec.outStrideBytes());
+      if (spec.residual)
+        y = k.add(k.loadAt(vt, residualPtr, to, 4 * lanes), y);
+      k.storeAt(y, out, to, 4 * lanes);
+    }
+  }
+}

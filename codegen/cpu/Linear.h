@@ -1,0 +1,103 @@
+//===- Linear.h - matrix times activations, and what follows it -----------------------------------------===//
+//
+// y[row][n] = epilogue(dot(w[n], x[row])) with w in layout n16. The dot is the scheme's expression
+// (dialects/qfmt/schemes/Schemes.h): quantized weights take int8 activations packed in blocks of `block`
+// rows, float weights take f32 rows. Epilogues in this order, each optional: bias, gate (panels of 16 gate
+// and 16 up columns alternate; the result is half as wide), softcap, residual. Every schedule gives the same
+// bits.
+//
+// Slots: x, residual?, y. Weights: w, bias?. Parts share the panels (pairs of panels under a gate).
+//
+// Memory contract: act blocks are computed whole unless the tail has a smaller tile, so y (and the residual)
+// have rows up to the next multiple of `block`. Float weights read and write exactly the rows of the domain.
+// Rows are written in whole panels: stride = width rounded up to 16 floats.
+//
+//===----------------------------------------------------------------------------------------------------===//
+#ifndef INGOT_CODEGEN_CPU_LINEAR_H
+#define INGOT_CODEGEN_CPU_LINEAR_H
+
+#include "codegen/cpu/KernelBuilder.h"
+#include "codegen/cpu/Rows.h"
+#include "codegen/cpu/spec/Math.h"
+#include "dialects/qfmt/Geometry.h"
+
+#include <optional>
+#include <string>
+
+namespace ingot::cpu {
+
+enum class DotKind { Fma, Vnni, Maddubs, Amx };
+
+struct LinearSchedule {
+  DotKind dot = DotKind::Fma;
+  int64_t lanes = 16;   ///< columns of one vector: 16, or 8 where a quantized dot runs on 256-bit registers
+  int64_t panels = 1;   ///< panels in flight (float weights)
+  int64_t rows = 1;     ///< rows of the register tile; divides the block for quantized weights
+  int64_t unroll = 1;   ///< columns per iteration (float weights)
+  int64_t prefetch = 0; ///< bytes ahead of the weight stream, 0: none
+  int64_t chunk = 0;    ///< rows of activations that stay in cache while all panels pass, 0: all
+};
+
+struct LinearSpec {
+  int64_t n = 0; ///< rows of w
+  int64_t k = 0; ///< columns of w
+  qfmt::Scheme scheme = qfmt::Scheme::F32;
+  int64_t block = 0; ///< R of the activations; 0: f32 rows
+  int64_t rows = 0;  ///< M class: at most that many rows; 0: known at run time
+  RowDomain domain = RowDomain::Rows;
+  bool bias = false;
+  std::optional<spec::GateKind> gate;
+  float softcap = 0; ///< 0: none
+  bool residual = false;
+  bool amxInSoftware = false; ///< tests: tile operations as loops on memory
+  LinearSchedule schedule;
+
+  int64_t panels() const { return (n + 15) / 16; }
+  int64_t width() const { return gate ? n / 2 : n; }
+  int64_t outStrideBytes() const { return roundUp(width(), 16) * 4; }
+  int64_t inStrideBytes() const { return roundUp(k, 16) * 4; }
+};
+
+/// The schedule that this target runs fastest, from measurements (test/bench/kernel_bench.cpp).
+LinearSchedule chooseLinearSchedule(const LinearSpec &spec, const target::Target &target);
+
+/// Empty when emitLinear can do it on that target, else the reason.
+std::string refuseLinear(const LinearSpec &spec, const target::Target &target);
+
+/// Scratch bytes of a worker for any step of up to `maxRows` rows.
+int64_t linearScratchBytes(const LinearSpec &spec, int64_t maxRows);
+
+void emitLinear(KernelBuilder &k, const LinearSpec &spec);
+
+//===--- shared by the files of this family ---===//
+
+/// Results of one tile: values[p][r] = `lanes` columns of panel p in flight, row r.
+using TileResults = llvm::SmallVector<llvm::SmallVector<Value, 12>, 4>;
+
+/// Writes one tile: panels `unit`.. of the weights for rows row0 .. row0 + tileRows - 1. `half` (i64, 0 or 1)
+/// picks the 8-lane half of the panel where lanes = 8.
+class LinearEpilogue {
+public:
+  LinearEpilogue(KernelBuilder &k, const LinearSpec &spec);
+  /// `results` holds the panels of `units` consecutive units (two panels each under a gate).
+  void store(const TileResults &results, Value unit, Value row0, Value half);
+  Value weights() const { return w; }
+
+private:
+  KernelBuilder &k;
+  const LinearSpec &spec;
+  Value w, biasPtr, residualPtr, out;
+};
+
+void emitLinearQuant(KernelBuilder &k, const LinearSpec &spec);
+void emitLinearFloat(KernelBuilder &k, const LinearSpec &spec);
+void emitLinearAmx(KernelBuilder &k, const LinearSpec &spec);
+
+/// Offset that codes carry and that the activation sums take back (8, 16, 32, 128), 0 for none.
+int64_t codeOffset(qfmt::Scheme scheme);
+/// Bits of a code: 4, 5, 6, 8.
+int codeBits(qfmt::Scheme scheme);
+
+} // namespace ingot::cpu
+
+#endif

@@ -1,0 +1,284 @@
+//===- LinearQuant.cpp - quantized weights times int8 activations ---------------------------------------===//
+//
+// Register tile: one vector of columns (a panel, or half of one on 256-bit registers) times `rows` rows of an
+// activation block. A sub-block of 32 columns is unpacked once for all rows of the tile. Formats with
+// minimums keep two chains; where registers do not hold both, the chain of the minimums runs first in a loop
+// of its own (the order of the chains does not matter, each is ascending). The code offset of symmetric
+// formats enters as the start value of the integer sums, computed once per launch from the activations' sums.
+//
+//===----------------------------------------------------------------------------------------------------===//
+#include "codegen/cpu/LinearQuant.h"
+#include "codegen/cpu/IntDot.h"
+
+using namespace ingot;
+using namespace ingot::cpu;
+using Values = KernelBuilder::Values;
+
+QuantWeights::QuantWeights(KernelBuilder &k, const LinearSpec &spec)
+    : k(k), spec(spec), geometry(qfmt::geometry(spec.scheme)), size(*qfmt::panelSize(spec.scheme, spec.k)),
+      bits(codeBits(spec.scheme)), lanes(spec.schedule.lanes), super(geometry.kStep == 256),
+      payload(geometry.panelPayload / (super ? 8 : 1)) {}
+
+static Value at(KernelBuilder &k, Value base, Value half, int64_t bytesOfHalf) {
+  return half ? k.gep(base, k.mul(half, bytesOfHalf)) : base;
+}
+
+Value QuantWeights::codes(Value sub, int64_t v, Value half) {
+  auto bytes = k.vec(4 * lanes, k.i8());
+  int64_t wide = 4 * lanes;
+  if (bits == 8)
+    return k.loadAt(bytes, at(k, sub, half, 32), 64 * v, wide);
+  Value w = k.loadAt(bytes, at(k, sub, half, 32), 64 * (v / 2), wide);
+  Value low = v % 2 ? k.shrU(w, 4) : k.and_(w, k.splatInt(bytes, 15));
+  if (bits == 5) {
+    Type maskInt = k.builder().getIntegerType(unsigned(4 * lanes));
+    Value mask = k.bitcast(k.loadAt(maskInt, at(k, sub, half, 4), 256 + 8 * v, 4), k.vec(4 * lanes, k.i1()));
+    return k.select(mask, k.or_(low, k.splatInt(bytes, 16)), low);
+  }
+  if (bits == 6) {
+    Value plane = k.loadAt(bytes, at(k, sub, half, 32), 256 + 64 * (v / 4), wide);
+    int64_t s = v % 4;
+    // 16-bit shifts: bits that cross a byte are masked away.
+    Type words = k.vec(2 * lanes, k.i16());
+    Value p = k.bitcast(plane, words);
+    p = s == 0 ? k.shl(p, 4) : s == 1 ? k.shl(p, 2) : s == 2 ? p : k.shrU(p, 2);
+    return k.or_(low, k.and_(k.bitcast(p, bytes), k.splatInt(bytes, 0x30)));
+  }
+  return low;
+}
+
+Value QuantWeights::halfs(Value side, int64_t offset, Value half) {
+  return k.toF32(k.loadAt(k.vec(lanes, k.f16()), at(k, side, half, 16), offset, 2 * lanes));
+}
+
+Value QuantWeights::byteScale(Value side, Value offset, Value half, bool isSigned) {
+  Value b = k.load(k.vec(lanes, k.i8()), at(k, k.gep(side, offset), half, 8), lanes);
+  Type ints = k.vec(lanes, k.i32());
+  return k.sToF(isSigned ? k.extS(b, ints) : k.extU(b, ints), k.f32v(lanes));
+}
+
+Values QuantWeights::forSubBlocks(Value panel, Value half, Values carried,
+                                  llvm::function_ref<Values(const SubBlock &, ValueRange)> body) {
+  Value side = k.gep(panel, size.sideOffset);
+  if (!super) {
+    return k.forLoop(0, spec.k / 32, 1, carried, [&](Value b, ValueRange in) {
+      Value s = k.gep(side, k.mul(b, int64_t(geometry.panelSide)));
+      SubBlock sub{b, k.gep(panel, k.mul(b, payload)), {}, {}};
+      sub.scale = [this, s, half](int64_t) { return halfs(s, 0, half); };
+      sub.min = [this, s, half] { return halfs(s, 32, half); };
+      return body(sub, in);
+    });
+  }
+  return k.forLoop(0, spec.k / 256, 1, carried, [&](Value group, ValueRange outer) {
+    Value s = k.gep(side, k.mul(group, int64_t(geometry.panelSide)));
+    Values in(outer.begin(), outer.end());
+    return k.forLoop(0, 8, 1, in, [&](Value j, ValueRange inner) {
+      Value b = k.add(k.mul(group, 8), j);
+      SubBlock sub{b, k.gep(panel, k.mul(b, payload)), {}, {}};
+      if (spec.scheme == qfmt::Scheme::Q6_K) {
+        sub.scale = [this, s, half, j](int64_t part) {
+          Value offset = k.add(k.mul(j, 32), 32 + 16 * part);
+          return k.mul(halfs(s, 0, half), byteScale(s, offset, half, true));
+        };
+      } else {
+        sub.scale = [this, s, half, j](int64_t) {
+          return k.mul(halfs(s, 0, half), byteScale(s, k.add(k.mul(j, 16), 64), half, false));
+        };
+        sub.min = [this, s, half, j] {
+          return k.neg(k.mul(halfs(s, 32, half), byteScale(s, k.add(k.mul(j, 16), 192), half, false)));
+        };
+      }
+      return body(sub, inner);
+    });
+  });
+}
+
+QuantActs::QuantActs(KernelBuilder &k, const LinearSpec &spec, bool needStarts)
+    : spec(spec), base(k.slot(0)), block(spec.block) {
+  layout.K = spec.k;
+  layout.R = block;
+  parts = spec.scheme == qfmt::Scheme::Q6_K ? 2 : 1;
+  startBytes = spec.k / 32 * parts * block * 4;
+  if (needStarts && codeOffset(spec.scheme))
+    starts = k.scratch();
+}
+
+void QuantActs::prepare(KernelBuilder &k, Value blocks) {
+  if (!starts)
+    return;
+  int64_t offset = codeOffset(spec.scheme);
+  int64_t step = block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
+  auto type = k.vec(step, k.i32());
+  k.forLoop(k.c64(0), blocks, 1, [&](Value b) {
+    Value from = k.gep(base, k.add(k.mul(b, layout.regionBytes()), layout.s16Offset()));
+    Value to = k.gep(starts, k.mul(b, startBytes));
+    k.forLoop(0, spec.k / 32 * parts, 1, [&](Value g) {
+      for (int64_t r = 0; r < block; r += step) {
+        Value src = k.gep(from, k.mul(g, 4 * block * (parts == 2 ? 1 : 2)));
+        Value sum = k.loadAt(type, src, 4 * r);
+        if (parts == 1)
+          sum = k.add(sum, k.loadAt(type, src, 4 * (block + r)));
+        k.storeAt(k.mul(sum, -offset), k.gep(to, k.mul(g, 4 * block)), 4 * r);
+      }
+    });
+  });
+}
+
+namespace {
+
+class QuantTiles {
+public:
+  QuantTiles(KernelBuilder &k, const LinearSpec &spec)
+      : k(k), spec(spec), epilogue(k, spec), weights(k, spec),
+        acts(k, spec, !IntDot::takesOffset(spec.schedule, codeBits(spec.scheme))) {}
+
+  QuantActs &activations() { return acts; }
+
+  /// Unit `unit` against rows row0 .. of block `b` that start at row `inBlock` (i64) of it.
+  void tile(Value unit, Value b, Value inBlock, int64_t rows) {
+    Value region = k.gep(acts.base, k.add(k.mul(b, acts.layout.regionBytes()), k.mul(inBlock, 4)));
+    Value start =
+        acts.starts ? k.gep(acts.starts, k.add(k.mul(b, acts.startBytes), k.mul(inBlock, 4))) : Value();
+    Value row0 = k.add(k.mul(b, spec.block), inBlock);
+    auto one = [&](Value half) {
+      int64_t per = spec.gate ? 2 : 1;
+      TileResults results;
+      for (int64_t p = 0; p < per; ++p) {
+        Value panel = k.add(k.mul(unit, per), p);
+        results.push_back(
+            dot(k.gep(epilogue.weights(), k.mul(panel, weights.size.bytes)), region, start, rows, half));
+      }
+      epilogue.store(results, unit, row0, half);
+    };
+    if (spec.schedule.lanes == 16)
+      one(Value());
+    else
+      k.forLoop(0, 2, 1, one);
+  }
+
+private:
+  llvm::SmallVector<Value, 12> dot(Value panel, Value region, Value start, int64_t rows, Value half) {
+    const int64_t lanes = spec.schedule.lanes, block = spec.block;
+    auto type = k.f32v(lanes);
+    bool hasMin = weights.geometry.hasMin;
+    // Both chains in one loop need 3 registers a row beside codes, scale, minimum and constants.
+    bool minsFirst = hasMin && rows * 3 > (lanes == 16 ? 24 : 8);
+    Value daBase = k.gep(region, acts.layout.daOffset()), dsBase = k.gep(region, acts.layout.dsOffset());
+    Values mins;
+    auto addMins = [&](const SubBlock &sub, ValueRange in) {
+      Value m = sub.min();
+      Values next;
+      for (int64_t r = 0; r < rows; ++r)
+        next.push_back(
+            k.fma(m, k.loadBroadcast(k.f32(), k.gep(dsBase, k.mul(sub.index, 4 * block)), 4 * r, lanes),
+                  in[size_t(r)]));
+      return next;
+    };
+    Values zeros(size_t(rows), k.splat(type, 0));
+    if (minsFirst)
+      mins = weights.forSubBlocks(panel, half, zeros, addMins);
+    Values carried = zeros;
+    if (hasMin && !minsFirst)
+      carried.append(zeros.begin(), zeros.end());
+    Values sums = weights.forSubBlocks(panel, half, carried, [&](const SubBlock &sub, ValueRange in) {
+      prefetch(panel, sub.index, rows);
+      Values next(in.begin(), in.begin() + rows);
+      Value q = k.gep(region, k.mul(sub.index, 32 * block));
+      Value da = k.gep(daBase, k.mul(sub.index, 4 * block));
+      for (int64_t part = 0; part < acts.parts; ++part) {
+        llvm::SmallVector<Value, 12> init;
+        for (int64_t r = 0; start && r < rows; ++r)
+          init.push_back(k.loadBroadcast(k.i32(), k.gep(start, k.mul(sub.index, 4 * block * acts.parts)),
+                                         4 * (block * part + r), lanes));
+        int64_t steps = 8 / acts.parts;
+        IntDot ints(k, spec.schedule, weights.bits, rows, steps, init);
+        for (int64_t v = part * steps; v < (part + 1) * steps; ++v)
+          ints.step(weights.codes(sub.payload, v, half), k.gep(q, 4 * block * v));
+        Value scale = sub.scale(part);
+        auto s = ints.finish();
+        for (int64_t r = 0; r < rows; ++r) {
+          Value f = k.mul(scale, k.loadBroadcast(k.f32(), da, 4 * r, lanes));
+          next[size_t(r)] = k.fma(k.sToF(s[size_t(r)], type), f, next[size_t(r)]);
+        }
+      }
+      if (hasMin && !minsFirst)
+        next.append(addMins(sub, in.drop_front(size_t(rows))));
+      return next;
+    });
+    llvm::SmallVector<Value, 12> y;
+    for (int64_t r = 0; r < rows; ++r) {
+      Value acc = sums[size_t(r)];
+      if (hasMin)
+        acc = k.add(acc, minsFirst ? mins[size_t(r)] : sums[size_t(rows + r)]);
+      y.push_back(acc);
+    }
+    return y;
+  }
+
+  /// The panel is read as payload and side stream, but memory is asked for in one linear sweep ahead of both.
+  void prefetch(Value panel, Value index, int64_t rows) {
+    if (spec.schedule.prefetch <= 0)
+      return;
+    int64_t subBlocks = spec.k / 32, step = (weights.size.bytes + subBlocks - 1) / subBlocks;
+    Value p = k.gep(panel, k.add(k.mul(index, step), spec.schedule.prefetch));
+    for (int64_t line = 0; line < step; line += 64)
+      k.prefetch(k.gep(p, line), 3);
+  }
+
+  KernelBuilder &k;
+  const LinearSpec &spec;
+  LinearEpilogue epilogue;
+  QuantWeights weights;
+  QuantActs acts;
+};
+
+} // namespace
+
+void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
+  using Pred = KernelBuilder::Pred;
+  QuantTiles tiles(k, spec);
+  std::pair<Value, Value> range = k.share(k.c64(spec.panels() / (spec.gate ? 2 : 1)));
+  Value lo = range.first, hi = range.second;
+  Value rows = domainRows(k, spec.domain);
+  const int64_t block = spec.block, tile = spec.schedule.rows;
+  auto wholeBlock = [&](Value unit, Value b) {
+    if (tile == block)
+      tiles.tile(unit, b, k.c64(0), tile);
+    else
+      k.forLoop(0, block, tile, [&](Value r) { tiles.tile(unit, b, r, tile); });
+  };
+  if (spec.rows > 0) {
+    Value blocks = k.select(k.cmp(Pred::sgt, rows, k.c64(0)), k.c64(1), k.c64(0));
+    tiles.activations().prepare(k, blocks);
+    k.ifThen(k.cmp(Pred::sgt, rows, k.c64(0)),
+             [&] { k.forLoop(lo, hi, 1, [&](Value unit) { wholeBlock(unit, k.c64(0)); }); });
+    return;
+  }
+  Value whole = k.div(rows, k.c64(block)), rest = k.rem(rows, k.c64(block));
+  tiles.activations().prepare(k, k.div(k.add(rows, block - 1), k.c64(block)));
+  int64_t chunk = std::max<int64_t>(1, spec.schedule.chunk / block);
+  if (spec.schedule.chunk <= 0)
+    chunk = int64_t(1) << 30;
+  k.forLoop(k.c64(0), whole, chunk, [&](Value b0) {
+    Value b1 = k.minS(k.add(b0, chunk), whole);
+    k.forLoop(lo, hi, 1, [&](Value unit) { k.forLoop(b0, b1, 1, [&](Value b) { wholeBlock(unit, b); }); });
+  });
+  // The last block, with the smallest tile that holds its rows.
+  if (tile < block) {
+    k.forLoop(lo, hi, 1, [&](Value unit) {
+      k.forLoop(k.c64(0), rest, tile, [&](Value r) { tiles.tile(unit, whole, r, tile); });
+    });
+    return;
+  }
+  int64_t below = 0;
+  for (int64_t count : {int64_t(1), int64_t(2), int64_t(4), int64_t(8), block}) {
+    if (count >= block && count != block)
+      continue;
+    Value here = k.and_(k.cmp(Pred::sgt, rest, k.c64(below)), k.cmp(Pred::sle, rest, k.c64(count)));
+    k.ifThen(here,
+             [&] { k.forLoop(lo, hi, 1, [&](Value unit) { tiles.tile(unit, whole, k.c64(0), count); }); });
+    below = count;
+    if (count == block)
+      break;
+  }
+}
