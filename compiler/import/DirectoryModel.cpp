@@ -189,6 +189,7 @@ llvm::Error ModelOpener::directoryTokenizer() {
   std::string error;
   if (!importHfTokenizer(text(view->get()), text(configView.get()), model->tokenizer_, error))
     return fault(path, error);
+  model->tokenizerSize_ = tokenizerIds(model->tokenizer_);
   return llvm::Error::success();
 }
 

@@ -2,9 +2,11 @@
 #include "compiler/import/Fault.h"
 #include "compiler/import/ModelOpener.h"
 #include "compiler/import/tokenizer/Tokenizer.h"
+#include "runtime/abi/ingot_tok.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 namespace ingot::import_ {
@@ -116,6 +118,14 @@ llvm::Error ModelOpener::ggufGeneration() {
   return llvm::Error::success();
 }
 
+int64_t tokenizerIds(llvm::ArrayRef<uint8_t> blob) {
+  ingot_tok_header_v1 header;
+  if (blob.size() < sizeof header)
+    return 0;
+  std::memcpy(&header, blob.data(), sizeof header);
+  return header.vocab;
+}
+
 llvm::Error ModelOpener::ggufTokenizer() {
   const GgufFile &gguf = *model->gguf();
   auto key = [](const char *name) { return std::string("tokenizer.ggml.") + name; };
@@ -175,10 +185,10 @@ llvm::Error ModelOpener::ggufTokenizer() {
                                    " entries, tokenizer.ggml.tokens has " + llvm::Twine(t.tokens.size()));
   for (int64_t type : types)
     t.types.push_back(type >= 0 && type <= INT32_MAX ? static_cast<int32_t>(type) : INT32_MAX);
-  model->tokenizerSize_ = static_cast<int64_t>(t.tokens.size());
   std::string error;
   if (!importGgufTokenizer(t, model->tokenizer_, error))
     return fault(model->path_, "tokenizer: " + error);
+  model->tokenizerSize_ = tokenizerIds(model->tokenizer_);
   return llvm::Error::success();
 }
 

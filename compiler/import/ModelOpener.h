@@ -6,6 +6,9 @@
 
 namespace ingot::import_ {
 
+/// One more than the largest id of a tokenizer in binary form; 0 for none.
+int64_t tokenizerIds(llvm::ArrayRef<uint8_t> blob);
+
 /// One step per member; each returns the first fault it meets.
 class ModelOpener {
 public:
