@@ -5,17 +5,17 @@
 
 #include "mlir/IR/SymbolTable.h"
 
-namespace ingot::tile {
-#define GEN_PASS_DEF_QFMTASSIGNLAYOUTS
+namespace ingot::transforms {
+#define GEN_PASS_DEF_QFMTASSIGNLAYOUTSPASS
 #include "compiler/transforms/tile/Passes.h.inc"
-} // namespace ingot::tile
+} // namespace ingot::transforms
 
 using namespace mlir;
 
 namespace ingot::tile {
 namespace {
 
-struct AssignLayouts : impl::QfmtAssignLayoutsBase<AssignLayouts> {
+struct AssignLayouts : transforms::impl::QfmtAssignLayoutsPassBase<AssignLayouts> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);

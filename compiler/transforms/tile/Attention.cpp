@@ -4,10 +4,10 @@
 #include "dialects/llm/Llm.h"
 #include "dialects/tile/Describe.h"
 
-namespace ingot::tile {
-#define GEN_PASS_DEF_TILEATTENTION
+namespace ingot::transforms {
+#define GEN_PASS_DEF_TILEATTENTIONPASS
 #include "compiler/transforms/tile/Passes.h.inc"
-} // namespace ingot::tile
+} // namespace ingot::transforms
 
 using namespace mlir;
 
@@ -17,7 +17,7 @@ namespace {
 /// Rows up to which every worker repeats the merge instead of meeting at a barrier.
 constexpr int64_t kReplicatedMergeRows = 2;
 
-struct Attention : impl::TileAttentionBase<Attention> {
+struct Attention : transforms::impl::TileAttentionPassBase<Attention> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     llm::ConfigOp config = llm::findConfig(module);

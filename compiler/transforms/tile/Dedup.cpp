@@ -9,10 +9,10 @@
 #include <map>
 #include <set>
 
-namespace ingot::tile {
-#define GEN_PASS_DEF_TILEDEDUP
+namespace ingot::transforms {
+#define GEN_PASS_DEF_TILEDEDUPPASS
 #include "compiler/transforms/tile/Passes.h.inc"
-} // namespace ingot::tile
+} // namespace ingot::transforms
 
 using namespace mlir;
 
@@ -69,7 +69,7 @@ std::string shapeOf(KernelOp kernel) {
   return "";
 }
 
-struct Dedup : impl::TileDedupBase<Dedup> {
+struct Dedup : transforms::impl::TileDedupPassBase<Dedup> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     std::map<std::string, KernelOp> byText;

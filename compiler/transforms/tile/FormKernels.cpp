@@ -15,10 +15,10 @@
 
 #include <set>
 
-namespace ingot::tile {
-#define GEN_PASS_DEF_TILEFORMKERNELS
+namespace ingot::transforms {
+#define GEN_PASS_DEF_TILEFORMKERNELSPASS
 #include "compiler/transforms/tile/Passes.h.inc"
-} // namespace ingot::tile
+} // namespace ingot::transforms
 
 using namespace mlir;
 
@@ -643,7 +643,7 @@ private:
   Operation *scaledEmbed = nullptr;
 };
 
-struct FormKernels : impl::TileFormKernelsBase<FormKernels> {
+struct FormKernels : transforms::impl::TileFormKernelsPassBase<FormKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTableCollection tables;

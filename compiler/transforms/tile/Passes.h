@@ -12,7 +12,7 @@ namespace ingot {
 class KernelRegistry;
 }
 
-namespace ingot::tile {
+namespace ingot::transforms {
 
 #define GEN_PASS_DECL
 #include "compiler/transforms/tile/Passes.h.inc"
@@ -21,8 +21,8 @@ namespace ingot::tile {
 std::unique_ptr<mlir::Pass> createTileSelectPass(const KernelRegistry &registry, llvm::StringRef isa);
 
 /// Registers the passes of this folder by name; tile-select asks `registry`, which must outlive the tool.
-void registerTilePasses(const KernelRegistry &registry);
+void registerIngotTilePasses(const KernelRegistry &registry);
 
-} // namespace ingot::tile
+} // namespace ingot::transforms
 
 #endif

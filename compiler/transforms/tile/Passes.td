@@ -4,7 +4,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def TileFormKernels : Pass<"tile-form-kernels", "::mlir::ModuleOp"> {
+def TileFormKernelsPass : Pass<"tile-form-kernels", "::mlir::ModuleOp"> {
   let summary = "turn the llm ops of every specialised step into launches of kernel prototypes";
   let description = [{
     Each op (or group that one kernel computes) becomes a `tile.launch` and a `tile.kernel` whose body is complete
@@ -27,7 +27,7 @@ def TileFormKernels : Pass<"tile-form-kernels", "::mlir::ModuleOp"> {
                     Statistic<"numFused", "fused-ops", "ops that share a kernel with another op">];
 }
 
-def TileAttention : Pass<"tile-attention", "::mlir::ModuleOp"> {
+def TileAttentionPass : Pass<"tile-attention", "::mlir::ModuleOp"> {
   let summary = "split attention of small M classes over KV segments";
   let description = [{
     For M classes up to 8 one attention launch becomes `attn_split` (a part is a row, kv head and segment of 512
@@ -46,7 +46,7 @@ def TileAttention : Pass<"tile-attention", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numSplit", "split", "attention kernels split">];
 }
 
-def TileSelect : Pass<"tile-select", "::mlir::ModuleOp"> {
+def TileSelectPass : Pass<"tile-select", "::mlir::ModuleOp"> {
   let summary = "choose a schedule, dot kind and weight layout for every kernel from the registry";
   let description = [{
     Asks the kernel registry for every prototype; the cheapest legal candidate sets `isa`, `schedule`, the dot kind,
@@ -63,7 +63,7 @@ def TileSelect : Pass<"tile-select", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numSelected", "selected", "kernels with a schedule">];
 }
 
-def QfmtAssignLayouts : Pass<"qfmt-assign-layouts", "::mlir::ModuleOp"> {
+def QfmtAssignLayoutsPass : Pass<"qfmt-assign-layouts", "::mlir::ModuleOp"> {
   let summary = "give every param the one layout that all kernels of all M classes read it in";
   let description = [{
     ```mlir
@@ -77,7 +77,7 @@ def QfmtAssignLayouts : Pass<"qfmt-assign-layouts", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numChanged", "changed", "params with a new layout">];
 }
 
-def TileDedup : Pass<"tile-dedup", "::mlir::ModuleOp"> {
+def TileDedupPass : Pass<"tile-dedup", "::mlir::ModuleOp"> {
   let summary = "one kernel for all launches with equal bodies; final kernel names";
   let description = [{
     Kernels that are equal but for name and location share one body; weights are arguments already. The names say

@@ -3,14 +3,14 @@
 
 #include "mlir/Pass/PassRegistry.h"
 
-namespace ingot::tile {
+namespace ingot::transforms {
 
-void registerTilePasses(const KernelRegistry &registry) {
-  mlir::registerPass([] { return createTileFormKernels(); });
-  mlir::registerPass([] { return createTileAttention(); });
+void registerIngotTilePasses(const KernelRegistry &registry) {
+  mlir::registerPass([] { return createTileFormKernelsPass(); });
+  mlir::registerPass([] { return createTileAttentionPass(); });
   mlir::registerPass([&registry] { return createTileSelectPass(registry, "avx2"); });
-  mlir::registerPass([] { return createQfmtAssignLayouts(); });
-  mlir::registerPass([] { return createTileDedup(); });
+  mlir::registerPass([] { return createQfmtAssignLayoutsPass(); });
+  mlir::registerPass([] { return createTileDedupPass(); });
 }
 
-} // namespace ingot::tile
+} // namespace ingot::transforms

@@ -10,10 +10,10 @@
 
 #include <map>
 
-namespace ingot::tile {
-#define GEN_PASS_DEF_TILESELECT
+namespace ingot::transforms {
+#define GEN_PASS_DEF_TILESELECTPASS
 #include "compiler/transforms/tile/Passes.h.inc"
-} // namespace ingot::tile
+} // namespace ingot::transforms
 
 using namespace mlir;
 
@@ -140,11 +140,11 @@ KernelQuery queryOf(KernelOp kernel, StringRef isa) {
   return q;
 }
 
-struct Select : impl::TileSelectBase<Select> {
-  using TileSelectBase::TileSelectBase;
+struct Select : transforms::impl::TileSelectPassBase<Select> {
+  using TileSelectPassBase::TileSelectPassBase;
   Select() = default;
   Select(const KernelRegistry &registry, StringRef target) : registry(&registry) { isa = target.str(); }
-  Select(const Select &other) : TileSelectBase(other), registry(other.registry) {}
+  Select(const Select &other) : TileSelectPassBase(other), registry(other.registry) {}
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -164,7 +164,7 @@ struct Select : impl::TileSelectBase<Select> {
         return signalPassFailure();
   }
 
-  LogicalResult select(KernelOp kernel, const std::map<StringRef, LaunchOp> &users) {
+  LogicalResult select(KernelOp kernel, std::map<StringRef, LaunchOp> &users) {
     KernelQuery query = queryOf(kernel, isa);
     KernelAnswer answer = registry->find(query);
     if (answer.candidates.empty())
@@ -221,7 +221,7 @@ struct Select : impl::TileSelectBase<Select> {
   }
 
   LogicalResult refuse(KernelOp kernel, const KernelQuery &q, const KernelAnswer &answer,
-                       const std::map<StringRef, LaunchOp> &users) {
+                       std::map<StringRef, LaunchOp> &users) {
     auto diag = kernel.emitError() << "no kernel for op '" << q.family << "'";
     if (auto it = users.find(kernel.getSymName()); it != users.end() && !it->second.getParams().empty())
       diag << " of tensor " << it->second.getParams()[0];
@@ -241,8 +241,8 @@ struct Select : impl::TileSelectBase<Select> {
 
 } // namespace
 
-std::unique_ptr<Pass> createTileSelectPass(const KernelRegistry &registry, StringRef isa) {
-  return std::make_unique<Select>(registry, isa);
-}
-
 } // namespace ingot::tile
+
+std::unique_ptr<Pass> ingot::transforms::createTileSelectPass(const KernelRegistry &registry, StringRef isa) {
+  return std::make_unique<tile::Select>(registry, isa);
+}
