@@ -44,10 +44,16 @@ def Llm_EpilogueKind : Llm_Enum<"EpilogueKind", "what follows a dot product in t
     I32EnumAttrCase<"Bias", 0, "bias">, I32EnumAttrCase<"Residual", 1, "residual">,
     I32EnumAttrCase<"Gate", 2, "gate">, I32EnumAttrCase<"Softcap", 3, "softcap">]>;
 
-// Enum attributes are written as bare keywords by the operations' formats.
-def Llm_GateKindAttr : EnumAttr<Llm_Dialect, Llm_GateKind, "gate_kind">;
-def Llm_KvDtypeAttr : EnumAttr<Llm_Dialect, Llm_KvDtype, "kv_dtype">;
-def Llm_RecipeAttr : EnumAttr<Llm_Dialect, Llm_Recipe, "recipe">;
+// Written as bare keywords by the operations' formats.
+def Llm_GateKindAttr : EnumAttr<Llm_Dialect, Llm_GateKind, "gate_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+def Llm_KvDtypeAttr : EnumAttr<Llm_Dialect, Llm_KvDtype, "kv_dtype"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+def Llm_RecipeAttr : EnumAttr<Llm_Dialect, Llm_Recipe, "recipe"> {
+  let assemblyFormat = "`<` $value `>`";
+}
 
 //===-- Attributes -------------------------------------------------------------------------------------===//
 

@@ -12,13 +12,34 @@
 
 using namespace mlir;
 
-// The scheme of a parameter's sources is written as a bare word.
-static ParseResult parseSchemeWord(OpAsmParser &parser, ingot::qfmt::SchemeAttr &attr) {
-  FailureOr<ingot::qfmt::Scheme> scheme = FieldParser<ingot::qfmt::Scheme>::parse(parser);
-  if (failed(scheme))
+// Enums inside operations are written as bare words.
+template <typename AttrT, typename EnumT> static ParseResult parseWord(OpAsmParser &parser, AttrT &attr) {
+  FailureOr<EnumT> value = FieldParser<EnumT>::parse(parser);
+  if (failed(value))
     return failure();
-  attr = ingot::qfmt::SchemeAttr::get(parser.getContext(), *scheme);
+  attr = AttrT::get(parser.getContext(), *value);
   return success();
+}
+static ParseResult parseKvDtypeWord(OpAsmParser &parser, ingot::llm::KvDtypeAttr &attr) {
+  return parseWord<ingot::llm::KvDtypeAttr, ingot::llm::KvDtype>(parser, attr);
+}
+static void printKvDtypeWord(OpAsmPrinter &p, Operation *, ingot::llm::KvDtypeAttr attr) {
+  p << stringifyKvDtype(attr.getValue());
+}
+static ParseResult parseGateKindWord(OpAsmParser &parser, ingot::llm::GateKindAttr &attr) {
+  return parseWord<ingot::llm::GateKindAttr, ingot::llm::GateKind>(parser, attr);
+}
+static void printGateKindWord(OpAsmPrinter &p, Operation *, ingot::llm::GateKindAttr attr) {
+  p << stringifyGateKind(attr.getValue());
+}
+static ParseResult parseRecipeWord(OpAsmParser &parser, ingot::llm::RecipeAttr &attr) {
+  return parseWord<ingot::llm::RecipeAttr, ingot::llm::Recipe>(parser, attr);
+}
+static void printRecipeWord(OpAsmPrinter &p, Operation *, ingot::llm::RecipeAttr attr) {
+  p << stringifyRecipe(attr.getValue());
+}
+static ParseResult parseSchemeWord(OpAsmParser &parser, ingot::qfmt::SchemeAttr &attr) {
+  return parseWord<ingot::qfmt::SchemeAttr, ingot::qfmt::Scheme>(parser, attr);
 }
 static void printSchemeWord(OpAsmPrinter &p, Operation *, ingot::qfmt::SchemeAttr attr) {
   p << attr.schemeName();

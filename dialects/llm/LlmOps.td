@@ -36,7 +36,7 @@ def Llm_ConfigOp : Llm_Op<"config", [HasParent<"::mlir::ModuleOp">]> {
                        Llm_I64Attr:$max_context, DefaultValuedAttr<Llm_I64Attr, "1">:$max_seqs,
                        DefaultValuedAttr<Llm_KvDtypeAttr, "::ingot::llm::KvDtype::F16">:$kv_dtype,
                        DefaultValuedAttr<Llm_I64Attr, "16">:$page);
-  let assemblyFormat = "$name `arch` $arch `kv` $kv_dtype attr-dict";
+  let assemblyFormat = "$name `arch` $arch `kv` custom<KvDtypeWord>($kv_dtype) attr-dict";
   let hasVerifier = 1;
 }
 
@@ -65,7 +65,7 @@ def Llm_ParamOp : Llm_Op<"param", [HasParent<"::mlir::ModuleOp">, Symbol]> {
                        DefaultValuedAttr<F32Attr, "0.0f">:$offset_add,
                        DefaultValuedAttr<StrArrayAttr, "{}">:$tensors);
   let assemblyFormat = [{
-    $sym_name `:` $type `from` custom<SchemeWord>($source_scheme) $sources `rows` $source_rows (`recipe` $recipe^)?
+    $sym_name `:` $type `from` custom<SchemeWord>($source_scheme) $sources `rows` $source_rows (`recipe` custom<RecipeWord>($recipe)^)?
     (`offset_add` $offset_add^)? (`tensors` $tensors^)? attr-dict
   }];
   let builders = [
@@ -278,7 +278,7 @@ def Llm_KvAppendOp : Llm_Op<"kv_append", [MemoryEffects<[MemWrite]>]> {
   }];
   let arguments = (ins Llm_Rows:$k, Llm_Rows:$v, Llm_BatchType:$batch);
   let results = (outs Llm_KvType:$kv);
-  let assemblyFormat = "$k `,` $v `,` $batch attr-dict `:` type($k) `,` type($v) `->` type($kv)";
+  let assemblyFormat = "$k `,` $v `,` $batch attr-dict `:` type($k) `,` type($v) `->` qualified(type($kv))";
   let hasVerifier = 1;
 }
 
@@ -300,7 +300,7 @@ def Llm_AttentionOp : Llm_Op<"attention", [MemoryEffects<[MemRead]>, Llm_Semanti
                        Llm_I64Attr:$head_dim, F32Attr:$scale, Llm_MaskAttr:$mask,
                        DefaultValuedAttr<F32Attr, "0.0f">:$softcap);
   let results = (outs Llm_Rows:$result);
-  let assemblyFormat = "$q `,` $kv `,` $batch attr-dict `:` type($q) `,` type($kv) `->` type($result)";
+  let assemblyFormat = "$q `,` $kv `,` $batch attr-dict `:` type($q) `,` qualified(type($kv)) `->` type($result)";
   let builders = [OpBuilder<(ins "::mlir::Value":$q, "::mlir::Value":$kv, "::mlir::Value":$batch, "int64_t":$qHeads,
                                  "float":$scale, "int64_t":$window, CArg<"float", "0.0f">:$softcap)>];
   let hasVerifier = 1;
@@ -315,7 +315,7 @@ def Llm_GateOp : Llm_ElementwiseOp<"gate", [Llm_Semantics]> {
   }];
   let arguments = (ins Llm_GateKindAttr:$kind, Llm_Rows:$gate, Llm_Rows:$up);
   let results = (outs Llm_Rows:$result);
-  let assemblyFormat = "$kind $gate `,` $up attr-dict `:` type($result)";
+  let assemblyFormat = "custom<GateKindWord>($kind) $gate `,` $up attr-dict `:` type($result)";
   let builders = [OpBuilder<(ins "::mlir::Value":$gate, "::mlir::Value":$up, "GateKind":$kind)>];
 }
 
@@ -389,7 +389,7 @@ def Llm_QuantizeOp : Llm_Op<"quantize", [Pure]> {
   }];
   let arguments = (ins Llm_Rows:$x, Qfmt_ActAttr:$act);
   let results = (outs Llm_ActType:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` qualified(type($result))";
   let builders = [OpBuilder<(ins "::mlir::Value":$x, "::ingot::qfmt::ActAttr":$act)>];
   let hasVerifier = 1;
 }
