@@ -3,7 +3,7 @@
 #include "compiler/import/FileView.h"
 #include "compiler/import/ModelOpener.h"
 #include "compiler/import/safetensors/Safetensors.h"
-#include "compiler/import/tokenizer/Tokenizer.h"
+#include "compiler/import/tokenizer/TokenizerImport.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -187,7 +187,8 @@ llvm::Error ModelOpener::directoryTokenizer() {
     return buffer ? std::string_view(buffer->getBufferStart(), buffer->getBufferSize()) : std::string_view();
   };
   std::string error;
-  if (!importHfTokenizer(text(view->get()), text(configView.get()), model->tokenizer_, error))
+  if (!importHfTokenizer(text(view->get()), text(configView.get()), model->tokenizer_, error,
+                         embeddingRows("model.embed_tokens.weight")))
     return fault(path, error);
   model->tokenizerSize_ = tokenizerIds(model->tokenizer_);
   return llvm::Error::success();

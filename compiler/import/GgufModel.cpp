@@ -1,7 +1,7 @@
 //===- GgufModel.cpp - ModelSource from GGUF files ------------------------===//
 #include "compiler/import/Fault.h"
 #include "compiler/import/ModelOpener.h"
-#include "compiler/import/tokenizer/Tokenizer.h"
+#include "compiler/import/tokenizer/TokenizerImport.h"
 #include "runtime/abi/ingot_tok.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Path.h"
@@ -186,7 +186,7 @@ llvm::Error ModelOpener::ggufTokenizer() {
   for (int64_t type : types)
     t.types.push_back(type >= 0 && type <= INT32_MAX ? static_cast<int32_t>(type) : INT32_MAX);
   std::string error;
-  if (!importGgufTokenizer(t, model->tokenizer_, error))
+  if (!importGgufTokenizer(t, model->tokenizer_, error, embeddingRows("token_embd.weight")))
     return fault(model->path_, "tokenizer: " + error);
   model->tokenizerSize_ = tokenizerIds(model->tokenizer_);
   return llvm::Error::success();

@@ -17,6 +17,11 @@ llvm::Error ModelOpener::addTensor(TensorInfo info) {
   return llvm::Error::success();
 }
 
+uint64_t ModelOpener::embeddingRows(llvm::StringRef name) const {
+  const TensorInfo *tensor = model->find(name);
+  return tensor && tensor->shape.size() == 2 ? static_cast<uint64_t>(tensor->shape[0]) : 0;
+}
+
 llvm::Expected<std::unique_ptr<ModelSource>> openModel(llvm::StringRef path, const OpenOptions &options) {
   llvm::sys::fs::file_status status;
   if (std::error_code ec = llvm::sys::fs::status(path, status))

@@ -20,6 +20,8 @@ public:
 
 private:
   llvm::Error addTensor(TensorInfo info);
+  /// Rows of the embedding matrix of that name, 0 if it is none.
+  uint64_t embeddingRows(llvm::StringRef name) const;
   // GGUF
   llvm::Error ggufTokenizer();
   llvm::Error ggufGeneration();

@@ -4,6 +4,7 @@
 #include "compiler/arch/Build.h"
 #include "compiler/import/Model.h"
 #include "mlir/IR/MLIRContext.h"
+#include "runtime/token/Tokenizer.h"
 
 using namespace ingot;
 using namespace ingot::import_;
@@ -15,6 +16,11 @@ std::string load(const std::string &path) {
   auto model = openModel(path);
   if (!model)
     return llvm::toString(model.takeError());
+  // Every use of a tokenizer starts with the runtime's own checks.
+  const std::vector<uint8_t> &blob = (*model)->tokenizer();
+  std::string tokenizerFault;
+  if (!blob.empty() && !token::Tokenizer::load(blob.data(), blob.size(), tokenizerFault))
+    return path + ": tokenizer: " + tokenizerFault;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   std::string error;
   auto module = arch::buildModel(&context, **model, {}, error);
