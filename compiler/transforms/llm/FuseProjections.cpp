@@ -213,9 +213,10 @@ struct LlmFuseProjectionsPass : impl::LlmFuseProjectionsPassBase<LlmFuseProjecti
       int64_t size = widthOf(linear.getResult());
       auto slice = SliceOp::create(builder, linear.getLoc(), fused.getResult(), offset, size);
       linear.getResult().replaceAllUsesWith(slice.getResult());
-      linear.erase();
       offset += size;
     }
+    for (LinearOp linear : group)
+      linear.erase();
     numConcat += group.size();
     return success();
   }
