@@ -98,6 +98,8 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
     return name + " weights take int8 activations in blocks of 1 to 16 rows";
   if (s.schedule.rows < 1 || s.block % s.schedule.rows != 0)
     return "the register tile does not divide the row block";
+  if (s.rows == 0 && (s.schedule.chunk < s.block || s.schedule.chunk % s.block != 0))
+    return "the chunk is no multiple of the row block";
   if (s.rows > s.block)
     return "an M class needs its rows in one block";
   switch (s.schedule.dot) {
@@ -119,14 +121,36 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
   return "";
 }
 
-int64_t ingot::cpu::linearScratchBytes(const LinearSpec &s, int64_t maxRows) {
+int64_t ingot::cpu::linearScratchBytes(const LinearSpec &s) {
   if (qfmt::geometry(s.scheme).isFloat)
     return 0;
+  int64_t rows = s.rows > 0 ? s.block : std::max(s.block, s.schedule.chunk);
   int64_t groups = s.k / 32 * (s.scheme == qfmt::Scheme::Q6_K ? 2 : 1);
-  int64_t bytes = codeOffset(s.scheme) ? roundUp(maxRows, s.block) * groups * 4 : 0;
-  if (s.schedule.dot == DotKind::Amx)
-    bytes += roundUp(maxRows, s.block) / s.block * 16 * s.k + 4096;
+  int64_t bytes = codeOffset(s.scheme) ? roundUp(rows, s.block) * groups * 4 : 0;
   return roundUp(bytes, 64);
+}
+
+llvm::SmallVector<LinearSchedule, 2> ingot::cpu::linearSchedules(const LinearSpec &spec,
+                                                                 const target::Target &target) {
+  return {chooseLinearSchedule(spec, target)};
+}
+
+int64_t ingot::cpu::linearOps(const LinearSpec &s) {
+  int64_t per = s.gate ? 2 : 1, rows = s.schedule.rows;
+  if (qfmt::geometry(s.scheme).isFloat)
+    return std::max(per, s.schedule.panels) * rows * s.schedule.unroll * 2 + 16 * rows;
+  return per * (rows * 14 + 24) + 16 * rows;
+}
+
+double ingot::cpu::linearCost(const LinearSpec &s, const target::Target &t) {
+  double rows = s.rows ? double(s.rows) : 512, macs = double(s.n) * double(s.k) * rows;
+  // Multiply-accumulates per nanosecond of one core at about 2.6 GHz; then the weights' bytes at 12 bytes a
+  // ns.
+  double rate = s.schedule.dot == DotKind::Fma ? 40 : s.schedule.dot == DotKind::Maddubs ? 60 : 110;
+  if (!t.hasAvx512())
+    rate /= 2;
+  double bytes = double(qfmt::packedBytes(s.scheme, qfmt::Layout::N16, s.n, s.k).value_or(0));
+  return std::max(macs / rate, bytes / 12);
 }
 
 void ingot::cpu::emitLinear(KernelBuilder &k, const LinearSpec &spec) {

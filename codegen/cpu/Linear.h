@@ -35,7 +35,7 @@ struct LinearSchedule {
   int64_t rows = 1;     ///< rows of the register tile; divides the block for quantized weights
   int64_t unroll = 1;   ///< columns per iteration (float weights)
   int64_t prefetch = 0; ///< bytes ahead of the weight stream, 0: none
-  int64_t chunk = 0;    ///< rows of activations that stay in cache while all panels pass, 0: all
+  int64_t chunk = 0;    ///< rows of activations that stay in cache while all panels pass
 };
 
 struct LinearSpec {
@@ -61,11 +61,18 @@ struct LinearSpec {
 /// The schedule that this target runs fastest, from measurements (test/bench/kernel_bench.cpp).
 LinearSchedule chooseLinearSchedule(const LinearSpec &spec, const target::Target &target);
 
+/// All schedules worth asking for on that target, legal or not; the cost decides among the legal ones.
+llvm::SmallVector<LinearSchedule, 2> linearSchedules(const LinearSpec &spec, const target::Target &target);
+/// Estimates: vector operations of the unrolled body, nanoseconds of one launch on one core (512 rows where
+/// they are known at run time only).
+int64_t linearOps(const LinearSpec &spec);
+double linearCost(const LinearSpec &spec, const target::Target &target);
+
 /// Empty when emitLinear can do it on that target, else the reason.
 std::string refuseLinear(const LinearSpec &spec, const target::Target &target);
 
-/// Scratch bytes of a worker for any step of up to `maxRows` rows.
-int64_t linearScratchBytes(const LinearSpec &spec, int64_t maxRows);
+/// Scratch bytes of a worker, for any number of rows.
+int64_t linearScratchBytes(const LinearSpec &spec);
 
 void emitLinear(KernelBuilder &k, const LinearSpec &spec);
 

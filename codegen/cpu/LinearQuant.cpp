@@ -103,14 +103,14 @@ QuantActs::QuantActs(KernelBuilder &k, const LinearSpec &spec, bool needStarts)
     starts = k.scratch();
 }
 
-void QuantActs::prepare(KernelBuilder &k, Value blocks) {
+void QuantActs::prepare(KernelBuilder &k, Value first, Value count) {
   if (!starts)
     return;
   int64_t offset = codeOffset(spec.scheme);
   int64_t step = block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
   auto type = k.vec(step, k.i32());
-  k.forLoop(k.c64(0), blocks, 1, [&](Value b) {
-    Value from = k.gep(base, k.add(k.mul(b, layout.regionBytes()), layout.s16Offset()));
+  k.forLoop(k.c64(0), count, 1, [&](Value b) {
+    Value from = k.gep(base, k.add(k.mul(k.add(first, b), layout.regionBytes()), layout.s16Offset()));
     Value to = k.gep(starts, k.mul(b, startBytes));
     k.forLoop(0, spec.k / 32 * parts, 1, [&](Value g) {
       for (int64_t r = 0; r < block; r += step) {
@@ -134,11 +134,13 @@ public:
 
   QuantActs &activations() { return acts; }
 
-  /// Unit `unit` against rows row0 .. of block `b` that start at row `inBlock` (i64) of it.
-  void tile(Value unit, Value b, Value inBlock, int64_t rows) {
+  /// Unit `unit` against `rows` rows of block `b` from its row `inBlock` on; the chunk began at block
+  /// `chunk`.
+  void tile(Value unit, Value b, Value chunk, Value inBlock, int64_t rows) {
     Value region = k.gep(acts.base, k.add(k.mul(b, acts.layout.regionBytes()), k.mul(inBlock, 4)));
-    Value start =
-        acts.starts ? k.gep(acts.starts, k.add(k.mul(b, acts.startBytes), k.mul(inBlock, 4))) : Value();
+    Value start = acts.starts
+                      ? k.gep(acts.starts, k.add(k.mul(k.sub(b, chunk), acts.startBytes), k.mul(inBlock, 4)))
+                      : Value();
     Value row0 = k.add(k.mul(b, spec.block), inBlock);
     auto one = [&](Value half) {
       int64_t per = spec.gate ? 2 : 1;
@@ -241,44 +243,48 @@ void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
   Value lo = range.first, hi = range.second;
   Value rows = domainRows(k, spec.domain);
   const int64_t block = spec.block, tile = spec.schedule.rows;
-  auto wholeBlock = [&](Value unit, Value b) {
+  auto wholeBlock = [&](Value unit, Value b, Value first) {
     if (tile == block)
-      tiles.tile(unit, b, k.c64(0), tile);
+      tiles.tile(unit, b, first, k.c64(0), tile);
     else
-      k.forLoop(0, block, tile, [&](Value r) { tiles.tile(unit, b, r, tile); });
+      k.forLoop(0, block, tile, [&](Value r) { tiles.tile(unit, b, first, r, tile); });
   };
   if (spec.rows > 0) {
-    Value blocks = k.select(k.cmp(Pred::sgt, rows, k.c64(0)), k.c64(1), k.c64(0));
-    tiles.activations().prepare(k, blocks);
-    k.ifThen(k.cmp(Pred::sgt, rows, k.c64(0)),
-             [&] { k.forLoop(lo, hi, 1, [&](Value unit) { wholeBlock(unit, k.c64(0)); }); });
-    return;
-  }
-  Value whole = k.div(rows, k.c64(block)), rest = k.rem(rows, k.c64(block));
-  tiles.activations().prepare(k, k.div(k.add(rows, block - 1), k.c64(block)));
-  int64_t chunk = std::max<int64_t>(1, spec.schedule.chunk / block);
-  if (spec.schedule.chunk <= 0)
-    chunk = int64_t(1) << 30;
-  k.forLoop(k.c64(0), whole, chunk, [&](Value b0) {
-    Value b1 = k.minS(k.add(b0, chunk), whole);
-    k.forLoop(lo, hi, 1, [&](Value unit) { k.forLoop(b0, b1, 1, [&](Value b) { wholeBlock(unit, b); }); });
-  });
-  // The last block, with the smallest tile that holds its rows.
-  if (tile < block) {
-    k.forLoop(lo, hi, 1, [&](Value unit) {
-      k.forLoop(k.c64(0), rest, tile, [&](Value r) { tiles.tile(unit, whole, r, tile); });
+    k.ifThen(k.cmp(Pred::sgt, rows, k.c64(0)), [&] {
+      Value zero = k.c64(0);
+      tiles.activations().prepare(k, zero, k.c64(1));
+      k.forLoop(lo, hi, 1, [&](Value unit) { wholeBlock(unit, zero, zero); });
     });
     return;
   }
-  int64_t below = 0;
-  for (int64_t count : {int64_t(1), int64_t(2), int64_t(4), int64_t(8), block}) {
-    if (count >= block && count != block)
-      continue;
-    Value here = k.and_(k.cmp(Pred::sgt, rest, k.c64(below)), k.cmp(Pred::sle, rest, k.c64(count)));
-    k.ifThen(here,
-             [&] { k.forLoop(lo, hi, 1, [&](Value unit) { tiles.tile(unit, whole, k.c64(0), count); }); });
-    below = count;
-    if (count == block)
-      break;
-  }
+  Value whole = k.div(rows, k.c64(block)), rest = k.rem(rows, k.c64(block));
+  int64_t chunk = spec.schedule.chunk / block;
+  k.forLoop(k.c64(0), whole, chunk, [&](Value b0) {
+    Value b1 = k.minS(k.add(b0, chunk), whole);
+    tiles.activations().prepare(k, b0, k.sub(b1, b0));
+    k.forLoop(lo, hi, 1,
+              [&](Value unit) { k.forLoop(b0, b1, 1, [&](Value b) { wholeBlock(unit, b, b0); }); });
+  });
+  // The last block, with the smallest tile that holds its rows.
+  k.ifThen(k.cmp(Pred::sgt, rest, k.c64(0)), [&] {
+    tiles.activations().prepare(k, whole, k.c64(1));
+    if (tile < block) {
+      k.forLoop(lo, hi, 1, [&](Value unit) {
+        k.forLoop(k.c64(0), rest, tile, [&](Value r) { tiles.tile(unit, whole, whole, r, tile); });
+      });
+      return;
+    }
+    int64_t below = 0;
+    for (int64_t count : {int64_t(1), int64_t(2), int64_t(4), int64_t(8), block}) {
+      if (count >= block && count != block)
+        continue;
+      Value here = k.and_(k.cmp(Pred::sgt, rest, k.c64(below)), k.cmp(Pred::sle, rest, k.c64(count)));
+      k.ifThen(here, [&] {
+        k.forLoop(lo, hi, 1, [&](Value unit) { tiles.tile(unit, whole, whole, k.c64(0), count); });
+      });
+      below = count;
+      if (count == block)
+        break;
+    }
+  });
 }

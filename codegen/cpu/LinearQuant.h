@@ -48,8 +48,8 @@ private:
 /// The activation slot, and the start values of the integer sums in scratch ([block][K/32 * parts][R] i32).
 struct QuantActs {
   QuantActs(KernelBuilder &k, const LinearSpec &spec, bool needStarts);
-  /// Fills the start values of the first `blocks` row blocks.
-  void prepare(KernelBuilder &k, Value blocks);
+  /// Fills the start values of `count` row blocks from block `first` on.
+  void prepare(KernelBuilder &k, Value first, Value count);
 
   const LinearSpec &spec;
   spec::ActLayout layout;

@@ -126,7 +126,7 @@ public:
       v = random.normal();
     for (int64_t i = 0; i < s.n; ++i)
       bias[size_t(i)] = random.normal();
-    Buffer<uint8_t> scratch(size_t(linearScratchBytes(s, capacity)) + 64);
+    Buffer<uint8_t> scratch(size_t(linearScratchBytes(s)) + 64);
     for (int64_t r = 0; r < rows; ++r)
       expected(&x[size_t(r * inStride)], bias.data(), &residual[size_t(r * outStride)],
                &want[size_t(r * outStride)]);

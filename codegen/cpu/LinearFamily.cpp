@@ -1,0 +1,193 @@
+//===- LinearFamily.cpp - linear and embed kernels: from tile bodies, and their registry rows
+//---------------===//
+#include "codegen/cpu/Embed.h"
+#include "codegen/cpu/Families.h"
+#include "codegen/cpu/Linear.h"
+#include "dialects/tile/Describe.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::cpu;
+
+static spec::GateKind gateOf(tile::GateKind kind) {
+  switch (kind) {
+  case tile::GateKind::Silu:
+    return spec::GateKind::Silu;
+  case tile::GateKind::Gelu:
+    return spec::GateKind::Gelu;
+  case tile::GateKind::GeluTanh:
+    return spec::GateKind::GeluTanh;
+  }
+  llvm_unreachable("gate kind");
+}
+
+static std::optional<DotKind> dotOf(tile::DotKind kind) {
+  switch (kind) {
+  case tile::DotKind::Fma:
+    return DotKind::Fma;
+  case tile::DotKind::Vnni:
+    return DotKind::Vnni;
+  case tile::DotKind::Maddubs:
+    return DotKind::Maddubs;
+  case tile::DotKind::Amx:
+    return DotKind::Amx;
+  case tile::DotKind::Undecided:
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+static const char *dotName(DotKind kind) {
+  return kind == DotKind::Fma       ? "fma"
+         : kind == DotKind::Vnni    ? "vnni"
+         : kind == DotKind::Maddubs ? "maddubs"
+                                    : "amx";
+}
+
+LogicalResult ingot::cpu::emitLinearFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratchBytes) {
+  FailureOr<tile::LinearDesc> d = tile::describeLinear(kernel);
+  if (failed(d))
+    return failure();
+  std::optional<DotKind> dot = dotOf(d->kind);
+  if (!dot)
+    return kernel.emitError() << "the dot kind is not decided";
+  if (d->w.getLayout() != qfmt::Layout::N16)
+    return kernel.emitError() << "CPU linear kernels read layout n16";
+  LinearSpec s;
+  s.n = d->n;
+  s.k = d->k;
+  s.scheme = d->w.getScheme();
+  s.block = d->act && d->act.isQuantized() ? d->act.getBlock() : 0;
+  s.rows = kernel.getRows();
+  s.domain = kernel.getDomain() == tile::Domain::Out ? RowDomain::Out : RowDomain::Rows;
+  s.bias = d->biasWeight >= 0;
+  if (d->gate)
+    s.gate = gateOf(*d->gate);
+  s.softcap = d->softcap;
+  s.residual = d->residual.slot >= 0;
+  tile::ScheduleAttr schedule = *kernel.getSchedule();
+  s.schedule.dot = *dot;
+  s.schedule.lanes = *dot == DotKind::Fma ? 16 : schedule.getVector() / 4;
+  s.schedule.panels = schedule.getPanels();
+  s.schedule.rows = schedule.getRows();
+  s.schedule.unroll = schedule.getUnroll();
+  s.schedule.prefetch = schedule.getPrefetch();
+  s.schedule.chunk = schedule.getChunk();
+  if (std::string why = refuseLinear(s, k.target()); !why.empty())
+    return kernel.emitError() << "kernel '" << kernel.getSymName() << "': " << why;
+  // The emitter's operand order is the family's; a body that orders operands otherwise is not this family's.
+  int expectedOut = s.residual ? 2 : 1;
+  if (d->xSlot != 0 || (s.residual && (d->residual.slot != 1 || d->residual.offset != 0)) ||
+      d->out.rowsSlot != expectedOut || d->wWeight != 0 || (s.bias && d->biasWeight != 1) ||
+      d->out.actSlot >= 0 || d->out.rowsStride * 4 != s.outStrideBytes() ||
+      (s.residual && d->residual.stride * 4 != s.outStrideBytes()) ||
+      (!s.block && d->xStride * 4 != s.inStrideBytes()))
+    return kernel.emitError() << "kernel '" << kernel.getSymName()
+                              << "': operands in an order no linear kernel has";
+  scratchBytes = linearScratchBytes(s);
+  emitLinear(k, s);
+  return success();
+}
+
+void ingot::cpu::answerLinear(const KernelQuery &q, const target::Target &t, KernelAnswer &answer) {
+  LinearSpec s;
+  s.n = q.n;
+  s.k = q.k;
+  std::optional<qfmt::Scheme> scheme = qfmt::parseScheme(q.scheme);
+  answer.hint = "--scheme (another weight format for this tensor) or --isa";
+  if (!scheme) {
+    answer.refused.push_back("linear: unknown scheme " + q.scheme);
+    return;
+  }
+  s.scheme = *scheme;
+  s.block = q.actBlock > 0 ? q.actBlock : 0;
+  s.rows = q.rows;
+  s.domain = q.outDomain ? RowDomain::Out : RowDomain::Rows;
+  for (const std::string &key : q.keys) {
+    if (key == "bias")
+      s.bias = true;
+    else if (key == "residual")
+      s.residual = true;
+    else if (key == "softcap")
+      s.softcap = 1;
+    else if (key == "gate_silu")
+      s.gate = spec::GateKind::Silu;
+    else if (key == "gate_gelu")
+      s.gate = spec::GateKind::Gelu;
+    else if (key == "gate_gelu_tanh")
+      s.gate = spec::GateKind::GeluTanh;
+    else {
+      answer.refused.push_back("linear: no epilogue '" + key + "'");
+      return;
+    }
+  }
+  for (LinearSchedule schedule : linearSchedules(s, t)) {
+    s.schedule = schedule;
+    std::string row = std::string("linear ") + dotName(schedule.dot);
+    if (std::string why = refuseLinear(s, t); !why.empty()) {
+      answer.refused.push_back(row + ": " + why);
+      continue;
+    }
+    KernelCandidate c;
+    c.dot = dotName(schedule.dot);
+    c.layout = "n16";
+    c.vector = schedule.dot == DotKind::Fma ? t.vectorBits / 8 : schedule.lanes * 4;
+    c.panels = schedule.panels;
+    c.rows = schedule.rows;
+    c.unroll = schedule.unroll;
+    c.prefetch = schedule.prefetch;
+    c.chunk = schedule.chunk;
+    c.ops = linearOps(s);
+    c.cost = linearCost(s, t);
+    c.reason = row + ", tile of " + std::to_string(schedule.rows) + " rows";
+    answer.candidates.push_back(c);
+  }
+}
+
+LogicalResult ingot::cpu::emitEmbedFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratchBytes) {
+  FailureOr<tile::EmbedDesc> d = tile::describeEmbed(kernel);
+  if (failed(d))
+    return failure();
+  if (d->table.getLayout() != qfmt::Layout::N16)
+    return kernel.emitError() << "CPU embed kernels read layout n16";
+  EmbedSpec s;
+  s.n = d->table.getRows();
+  s.k = d->table.getCols();
+  s.scheme = d->table.getScheme();
+  s.scale = d->scale;
+  if (std::string why = refuseEmbed(s); !why.empty())
+    return kernel.emitError() << "kernel '" << kernel.getSymName() << "': " << why;
+  if (d->out.rowsSlot != 0 || d->out.actSlot >= 0 || d->tableWeight != 0 ||
+      d->out.rowsStride != roundUp(s.k, 16))
+    return kernel.emitError() << "kernel '" << kernel.getSymName()
+                              << "': operands in an order no embed kernel has";
+  scratchBytes = 0;
+  emitEmbed(k, s);
+  return success();
+}
+
+void ingot::cpu::answerEmbed(const KernelQuery &q, const target::Target &t, KernelAnswer &answer) {
+  EmbedSpec s;
+  s.n = q.n;
+  s.k = q.k;
+  std::optional<qfmt::Scheme> scheme = qfmt::parseScheme(q.scheme);
+  std::string why = scheme ? "" : "unknown scheme " + q.scheme;
+  if (scheme) {
+    s.scheme = *scheme;
+    why = refuseEmbed(s);
+  }
+  if (!why.empty()) {
+    answer.refused.push_back("embed: " + why);
+    answer.hint = "--scheme";
+    return;
+  }
+  KernelCandidate c;
+  c.layout = "n16";
+  c.vector = t.vectorBits / 8;
+  c.ops = 64;
+  c.cost = double(q.k) * double(q.rows ? q.rows : 512);
+  c.reason = "embed by lane gather";
+  answer.candidates.push_back(c);
+}
