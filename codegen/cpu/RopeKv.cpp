@@ -15,6 +15,8 @@ Type cpu::kvElement(KernelBuilder &k, spec::KvType type) {
 }
 
 std::string cpu::refuseRopeKv(const RopeKvSpec &s) {
+  if (s.qHeads + s.kv.heads < 1)
+    return "no heads";
   for (const RopeParams &r : {s.qRope, s.kRope})
     if (r.rotaryDim % 2 != 0 || r.rotaryDim > s.headDim)
       return "the rotated part is odd or wider than a head";
@@ -107,7 +109,7 @@ void cpu::emitRopeKv(KernelBuilder &k, const RopeKvSpec &s) {
   assert(refuseRopeKv(s).empty() && "legality is checked before emission");
   const int64_t dim = s.headDim, kvHeads = s.kv.heads, unitsPerRow = s.qHeads + kvHeads;
   const int64_t elem = spec::kvElemBytes(s.kv.type);
-  Value q = k.slot(s.q.slot), out = k.slot(s.out.slot);
+  Value q = s.qHeads ? k.slot(s.q.slot) : Value(), out = s.qHeads ? k.slot(s.out.slot) : Value();
   Value kk = kvHeads ? k.slot(s.k.slot) : Value(), vv = kvHeads ? k.slot(s.v.slot) : Value();
   Value qGamma = s.qGamma ? k.weight(*s.qGamma) : Value(), kGamma = s.kGamma ? k.weight(*s.kGamma) : Value();
   Value cache = kvHeads ? k.kv() : Value();
@@ -119,7 +121,7 @@ void cpu::emitRopeKv(KernelBuilder &k, const RopeKvSpec &s) {
   auto tableBase = [&](const RopeParams &r) {
     return r.rotaryDim ? k.loadAt(k.ptrType(), tables, 8 * int64_t(r.table)) : Value();
   };
-  Value qTable = tableBase(s.qRope), kTable = kvHeads ? tableBase(s.kRope) : Value();
+  Value qTable = s.qHeads ? tableBase(s.qRope) : Value(), kTable = kvHeads ? tableBase(s.kRope) : Value();
   auto tableRow = [&](const RopeParams &r, Value base, Value pos) {
     return base ? k.gep(base, k.mul(pos, r.rotaryDim * 4)) : Value();
   };
@@ -170,6 +172,8 @@ void cpu::emitRopeKv(KernelBuilder &k, const RopeKvSpec &s) {
     Value pos = k.extU(k.loadAt(k.i32(), positions, k.mul(row, 4)), k.i64());
     if (kvHeads == 0)
       return queryHead(row, head, pos);
+    if (s.qHeads == 0)
+      return keyHead(row, head, pos);
     k.ifElse(
         k.cmp(KernelBuilder::Pred::slt, head, k.c64(s.qHeads)),
         [&] {

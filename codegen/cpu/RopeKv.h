@@ -23,7 +23,7 @@ struct RopeParams {
 };
 
 struct RopeKvSpec {
-  int64_t qHeads = 0;
+  int64_t qHeads = 0;           ///< 0: k and v only
   int64_t headDim = 0;          ///< of q; equals kv.dim
   spec::KvLayout kv;            ///< heads 0: no cache, q only
   RopeParams qRope, kRope;

@@ -23,8 +23,8 @@ struct RowsRef {
   int64_t offset = 0;
   bool selected = false; ///< row i of the domain is row step->out_rows[i] of the slot
   int64_t strideBytes() const { return roundUp(width, 16) * 4; }
-  /// The whole padded row is this operand's: full vectors may touch its padding.
-  bool whole(int64_t D) const { return offset == 0 && width == D; }
+  /// D columns fill the padded row: full vectors may touch all of it.
+  bool whole(int64_t D) const { return offset == 0 && roundUp(width, 16) == roundUp(D, 16); }
 };
 
 /// Number of rows of the domain, i64.
