@@ -4,6 +4,8 @@
 
 #include "dialects/llm/Llm.h"
 #include "dialects/qfmt/Qfmt.h"
+#include "dialects/rt/Rt.h"
+#include "dialects/tile/Tile.h"
 
 #include "mlir/IR/DialectRegistry.h"
 
@@ -11,7 +13,7 @@ namespace ingot {
 
 /// Registers the dialects that are Ingot's own.
 inline void registerAllIngotDialects(mlir::DialectRegistry &registry) {
-  registry.insert<qfmt::QfmtDialect, llm::LlmDialect>();
+  registry.insert<qfmt::QfmtDialect, llm::LlmDialect, tile::TileDialect, rt::RtDialect>();
 }
 
 } // namespace ingot

@@ -69,6 +69,8 @@ LogicalResult LaunchOp::verify() {
 LogicalResult ProgramOp::verify() {
   if (getMinRows() < 1 || getMaxRows() < getMinRows() || getAllocRows() < getMaxRows())
     return emitOpError() << "needs 1 <= min_rows <= max_rows <= alloc_rows";
+  if (getMaxOut() < 1 || getMaxOut() > getMaxRows())
+    return emitOpError() << "needs 1 <= max_out <= max_rows";
   int64_t next = 0;
   bool logits = false;
   for (Operation &op : getBody().front()) {

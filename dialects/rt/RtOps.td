@@ -85,10 +85,11 @@ def Rt_ProgramOp : Rt_Op<"program", [HasParent<"::mlir::ModuleOp">, IsolatedFrom
                                      NoTerminator]> {
   let summary = "the plan of one step for one M class: buffers, then stages, then the logits";
   let description = [{
-    Serves steps of min_rows .. max_rows rows. `alloc_rows` is max_rows rounded up to whole blocks of activations.
+    Serves steps of min_rows .. max_rows rows. `alloc_rows` is max_rows rounded up to whole blocks of activations; `max_out` bounds the rows of the
+    logits (and of everything after select_rows).
     `arena_bytes` and `private_bytes` are -1 until rt-plan-memory.
     ```mlir
-    rt.program @step_m1 attributes {m_class = 1 : i64, min_rows = 1 : i64, max_rows = 1 : i64, alloc_rows = 1 : i64} {
+    rt.program @step_m1 attributes {m_class = 1 : i64, min_rows = 1 : i64, max_rows = 1 : i64, alloc_rows = 1 : i64, max_out = 1 : i64} {
       %x = rt.buffer arena 2304 at 0 "embed"
       rt.stage 0 {
         rt.launch @k_embed(%x) weights [@token_embd]
@@ -100,7 +101,8 @@ def Rt_ProgramOp : Rt_Op<"program", [HasParent<"::mlir::ModuleOp">, IsolatedFrom
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Rt_Int:$m_class, Rt_Int:$min_rows, Rt_Int:$max_rows,
-                       Rt_Int:$alloc_rows, DefaultValuedAttr<Rt_Int, "-1">:$arena_bytes,
+                       Rt_Int:$alloc_rows, Rt_Int:$max_out,
+                       DefaultValuedAttr<Rt_Int, "-1">:$arena_bytes,
                        DefaultValuedAttr<Rt_Int, "-1">:$private_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";

@@ -1,4 +1,5 @@
 //===- ingot-opt.cpp - runs single passes on IR text, for tests and people ---------------------------------===//
+#include "codegen/target/Registry.h"
 #include "compiler/transforms/InitAllPasses.h"
 #include "dialects/InitAllDialects.h"
 
@@ -8,7 +9,8 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   ingot::registerAllIngotDialects(registry);
-  ingot::transforms::registerAllIngotPasses();
+  std::unique_ptr<ingot::KernelRegistry> kernels = ingot::target::createKernelRegistry();
+  ingot::transforms::registerAllIngotPasses(*kernels);
   mlir::registerCSEPass();
   mlir::registerCanonicalizerPass();
   mlir::registerStripDebugInfoPass();

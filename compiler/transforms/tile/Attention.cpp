@@ -32,7 +32,7 @@ struct Attention : transforms::impl::TileAttentionPassBase<Attention> {
         op.emitOpError() << "needs llm.config for the number of KV segments";
         return signalPassFailure();
       }
-      split(op, kernel, (int64_t(config.getContext()) + kSegment - 1) / kSegment);
+      split(op, kernel, (config.getMaxContext() + kSegment - 1) / kSegment);
       ++numSplit;
     }
     // The kernels that were split have no launch left.
