@@ -191,7 +191,7 @@ private:
         int64_t kvIndex = launch.getKvLayer() < 0 ? -1 : std::distance(kv.begin(), kv.find(launch.getKvLayer()));
         bool kvWrite = kernel.getFamily() == tile::Family::RopeKv && kernel.getKv();
         LaunchOp::create(in, launch.getLoc(), launch.getKernelAttr(), slots, launch.getParams(),
-                         i64(kernel.getOutputs().size()), i64(kvIndex), launch.getLayerAttr(),
+                         i64(kernel.getOutputs().size()), i64(kvIndex), i64(launch.getLayer()),
                          kvWrite ? in.getUnitAttr() : UnitAttr(),
                          launch.getReplicated() ? in.getUnitAttr() : UnitAttr());
         ++numLaunches;

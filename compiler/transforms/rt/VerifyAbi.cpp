@@ -203,7 +203,8 @@ private:
           return launch.emitOpError() << "reads " << note(slot) << " without a barrier after its write";
       }
       for (Value slot : writes(launch)) {
-        for (Value other : llvm::make_early_inc_range(SmallVector<Value>(live))) {
+        SmallVector<Value> held(live);
+        for (Value other : held) {
           if (!overlap(slot, other))
             continue;
           bool needed = lastRead.lookup(other) > p.order;

@@ -72,11 +72,11 @@ struct Attention : transforms::impl::TileAttentionPassBase<Attention> {
     int64_t floats = partials.getEntry() * partials.getHeads() * segments;
     Type tensor = RankedTensorType::get({ShapedType::kDynamic, floats}, b.getF32Type());
     auto first = LaunchOp::create(b, op.getLoc(), TypeRange{tensor}, FlatSymbolRefAttr::get(s.kernel), op.getIns(),
-                                  op.getKv(), b.getArrayAttr({}), op.getKvLayerAttr(), op.getLayerAttr(), UnitAttr(),
+                                  op.getKv(), b.getArrayAttr({}), b.getI64IntegerAttr(op.getKvLayer()), b.getI64IntegerAttr(op.getLayer()), UnitAttr(),
                                   StringAttr());
     auto second = LaunchOp::create(
         b, op.getLoc(), op.getResultTypes(), FlatSymbolRefAttr::get(m.kernel), first.getResults(), Value(),
-        b.getArrayAttr({}), b.getI64IntegerAttr(-1), op.getLayerAttr(),
+        b.getArrayAttr({}), b.getI64IntegerAttr(-1), b.getI64IntegerAttr(op.getLayer()),
         kernel.getRows() <= kReplicatedMergeRows ? b.getUnitAttr() : UnitAttr(), op.getTapAttr());
     op.replaceAllUsesWith(second.getResults());
     op.erase();

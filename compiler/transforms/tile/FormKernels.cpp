@@ -222,7 +222,8 @@ private:
       return failure();
     RowsType slot = rowsOf(op.getResult());
     Prototype p = begin(op.getLoc(), Family::Embed, GridUnit::Rows, 0, Domain::Rows, {}, {slot}, {*table});
-    p.storeAll(EmbedOp::create(p.b, p.loc, fragOf(b.getContext(), slot.getWidth()), p.weight(0), op.getScaleAttr()));
+    p.storeAll(EmbedOp::create(p.b, p.loc, fragOf(b.getContext(), slot.getWidth()), p.weight(0),
+                              b.getF32FloatAttr(op.getScale().convertToFloat())));
     LaunchOp l = launch(p, {}, {}, {op.getTableAttr()}, {op.getResult().getType()}, false);
     // A scale of its own right after is still the embedding.
     if (!op.getResult().hasOneUse() || !isa<llm::ScaleOp>(*op.getResult().user_begin()))
@@ -612,7 +613,8 @@ private:
     props.segment = b.getI64IntegerAttr(kSegment);
     Block &body = state.addRegion()->emplaceBlock();
     Value head = body.addArgument(fragOf(ctx, type.getDim()), p.loc);
-    OpBuilder in = OpBuilder::atBlockEnd(&body);
+    OpBuilder in(ctx); // the region has no parent yet
+    in.setInsertionPointToEnd(&body);
     FragType scores = fragOf(ctx, kKeyBlock);
     Value s = ScoreOp::create(in, p.loc, scores, head, op.getScaleAttr());
     if (!op.getSoftcap().isZero())
