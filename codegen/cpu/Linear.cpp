@@ -124,6 +124,8 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
 int64_t ingot::cpu::linearScratchBytes(const LinearSpec &s) {
   if (qfmt::geometry(s.scheme).isFloat)
     return 0;
+  if (s.schedule.dot == DotKind::Amx)
+    return roundUp(linearAmxScratchBytes(s), 64);
   int64_t rows = s.rows > 0 ? s.block : std::max(s.block, s.schedule.chunk);
   int64_t groups = s.k / 32 * (s.scheme == qfmt::Scheme::Q6_K ? 2 : 1);
   int64_t bytes = codeOffset(s.scheme) ? roundUp(rows, s.block) * groups * 4 : 0;
@@ -132,7 +134,16 @@ int64_t ingot::cpu::linearScratchBytes(const LinearSpec &s) {
 
 llvm::SmallVector<LinearSchedule, 2> ingot::cpu::linearSchedules(const LinearSpec &spec,
                                                                  const target::Target &target) {
-  return {chooseLinearSchedule(spec, target)};
+  llvm::SmallVector<LinearSchedule, 2> all = {chooseLinearSchedule(spec, target)};
+  bool quantized = !qfmt::geometry(spec.scheme).isFloat;
+  if (quantized && spec.rows == 0 && (target.hasAmx() || spec.amxInSoftware)) {
+    LinearSchedule amx = all.front();
+    amx.dot = DotKind::Amx;
+    amx.lanes = 16;
+    amx.rows = spec.block;
+    all.push_back(amx);
+  }
+  return all;
 }
 
 int64_t ingot::cpu::linearOps(const LinearSpec &s) {
@@ -146,7 +157,14 @@ double ingot::cpu::linearCost(const LinearSpec &s, const target::Target &t) {
   double rows = s.rows ? double(s.rows) : 512, macs = double(s.n) * double(s.k) * rows;
   // Multiply-accumulates per nanosecond of one core at about 2.6 GHz; then the weights' bytes at 12 bytes a
   // ns.
-  double rate = s.schedule.dot == DotKind::Fma ? 40 : s.schedule.dot == DotKind::Maddubs ? 60 : 110;
+  // An AMX product of 16 columns (q6_k) costs as much as one of 32: then VNNI is the faster one.
+  double rate = 110;
+  if (s.schedule.dot == DotKind::Fma)
+    rate = 40;
+  else if (s.schedule.dot == DotKind::Maddubs)
+    rate = 60;
+  else if (s.schedule.dot == DotKind::Amx)
+    rate = s.scheme == qfmt::Scheme::Q6_K ? 90 : 180;
   if (!t.hasAvx512())
     rate /= 2;
   double bytes = double(qfmt::packedBytes(s.scheme, qfmt::Layout::N16, s.n, s.k).value_or(0));

@@ -6,6 +6,9 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 using namespace ingot;
 using namespace ingot::test;
 
@@ -16,7 +19,10 @@ bool ingot::test::hostRuns(const target::Target &target) {
   for (llvm::StringRef f : need)
     if (!host.lookup(f))
       return false;
-  return true;
+  if (!target.hasAmx())
+    return true;
+  // The kernel hands out tile state on request only (ARCH_REQ_XCOMP_PERM of XTILEDATA).
+  return syscall(SYS_arch_prctl, 0x1023, 18) == 0;
 }
 
 KernelSet::KernelSet(const target::Target &target)

@@ -256,6 +256,76 @@ TEST_P(Linear, EqualsTheSpecificationBitForBit) {
   }
 }
 
+// The AMX schedule with its tile operations as loops: everything around them is the code of the real one.
+TEST(LinearAmx, EqualsTheSpecificationInSoftware) {
+  const target::Target &t = *target::findTarget("vnni");
+  if (!hostRuns(t))
+    GTEST_SKIP() << "this machine lacks " << t.name.str();
+  for (int i = 0; i <= int(Scheme::Q6_K); ++i) {
+    Scheme scheme = static_cast<Scheme>(i);
+    if (qfmt::geometry(scheme).isFloat)
+      continue;
+    std::vector<Case> cases;
+    for (Case c : casesOf(scheme, t))
+      if (c.spec.rows == 0) {
+        c.spec.amxInSoftware = true;
+        c.spec.schedule = linearSchedules(c.spec, t).back();
+        c.spec.schedule.chunk = 24;
+        ASSERT_EQ(c.spec.schedule.dot, DotKind::Amx);
+        cases.push_back(c);
+      }
+    ASSERT_FALSE(cases.empty());
+    KernelSet set(t);
+    for (const Case &c : cases) {
+      ASSERT_EQ(refuseLinear(c.spec, t), "") << c.name;
+      KernelBuilder k(set.module(), c.name, t);
+      emitLinear(k, c.spec);
+      k.finish();
+    }
+    ASSERT_EQ(set.build(), "");
+    for (const Case &c : cases) {
+      Checker checker(c, set.kernel(c.name));
+      for (uint32_t rows : {1, 11, 12, 13, 30, 49})
+        for (uint32_t parts = 1; parts <= 2; ++parts) {
+          checker.run(rows, parts);
+          if (HasFatalFailure())
+            return;
+        }
+    }
+  }
+}
+
+/// On machines with AMX the real instructions must agree as well; elsewhere the code must at least hold them.
+TEST(LinearAmx, EmitsTileInstructions) {
+  const target::Target &t = *target::findTarget("amx");
+  std::vector<Case> cases;
+  for (Case c : casesOf(Scheme::Q4_1, t))
+    if (c.spec.rows == 0) {
+      c.spec.schedule = linearSchedules(c.spec, t).back();
+      cases.push_back(c);
+    }
+  KernelSet set(t);
+  for (const Case &c : cases) {
+    KernelBuilder k(set.module(), c.name, t);
+    emitLinear(k, c.spec);
+    k.finish();
+  }
+  std::string text = set.assembly();
+  EXPECT_NE(text.find("tdpbsud"), std::string::npos);
+  EXPECT_NE(text.find("ldtilecfg"), std::string::npos);
+  if (!hostRuns(t))
+    GTEST_SKIP() << "assembly checked; this machine lacks AMX";
+  ASSERT_EQ(set.build(), "");
+  for (const Case &c : cases) {
+    Checker checker(c, set.kernel(c.name));
+    for (uint32_t rows : {1, 12, 30}) {
+      checker.run(rows, 2);
+      if (HasFatalFailure())
+        return;
+    }
+  }
+}
+
 TEST_P(Linear, EmbedEqualsTheDequantizer) {
   const target::Target &t = *target::findTarget(std::get<0>(GetParam()));
   if (!hostRuns(t))
