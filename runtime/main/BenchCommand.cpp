@@ -1,0 +1,225 @@
+//===- BenchCommand.cpp - prompt, generation and batched rates
+//---------------------------------------------===//
+//
+// Measures what llama-bench measures: steps of the model on given ids, no tokenizing and no sampling; one
+// warm-up run comes first.
+//
+//===------------------------------------------------------------------------------------------------------===//
+
+#include "runtime/main/Commands.h"
+#include "runtime/main/Session.h"
+
+#include "runtime/device/cpu/ThreadState.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+namespace ingot::main_ {
+namespace {
+
+struct Test {
+  int64_t prompt = 0, generate = 0, batch = 1, depth = 0;
+  std::string name() const {
+    std::string text = prompt ? "pp" + std::to_string(prompt) : "tg" + std::to_string(generate);
+    if (batch > 1)
+      text += " x" + std::to_string(batch);
+    if (depth)
+      text += " @ d" + std::to_string(depth);
+    return text;
+  }
+  int64_t positions() const { return depth + prompt + generate; }
+  int64_t tokens() const { return (prompt + generate) * batch; }
+};
+
+/// Sequences of equal length, stepped by hand.
+class Stepper {
+public:
+  Stepper(core::Executor &executor, const Test &test, uint32_t chunk)
+      : executor(executor), test(test), chunk(chunk) {
+    pages = (test.positions() + INGOT_KV_PAGE - 1) / INGOT_KV_PAGE;
+    stride = (pages + 3) / 4 * 4;
+    table.assign(stride * test.batch, 0);
+    for (int64_t s = 0; s < test.batch; ++s)
+      for (int64_t p = 0; p < pages; ++p)
+        table[s * stride + p] = static_cast<int32_t>(1 + s * pages + p);
+  }
+
+  /// `count` tokens of every sequence from `position` on, in as few steps as the chunk allows, logits at the
+  /// end.
+  bool prompt(int64_t position, int64_t count, std::string &error) {
+    for (int64_t s = 0; s < test.batch; ++s)
+      for (int64_t done = 0; done < count;) {
+        int64_t rows = std::min<int64_t>(count - done, std::min<int64_t>(chunk, executor.maxRows()));
+        begin();
+        add(s, position + done, rows);
+        if (!run(done + rows == count ? 1 : 0, error))
+          return false;
+        done += rows;
+      }
+    return true;
+  }
+
+  /// One token of every sequence.
+  bool generate(int64_t position, std::string &error) {
+    begin();
+    for (int64_t s = 0; s < test.batch; ++s)
+      add(s, position, 1);
+    return run(static_cast<uint32_t>(test.batch), error);
+  }
+
+private:
+  void begin() {
+    tokens.clear(), positions.clear(), rowSeq.clear(), starts.assign(1, 0), lengths.clear(), blocks.clear();
+  }
+  void add(int64_t sequence, int64_t position, int64_t rows) {
+    int32_t index = static_cast<int32_t>(lengths.size());
+    for (int64_t r = 0; r < rows; ++r) {
+      // Any ids do; these are the same in every run.
+      tokens.push_back(static_cast<int32_t>((position + r) * 7919 % executor.module().vocab));
+      positions.push_back(static_cast<int32_t>(position + r));
+      rowSeq.push_back(index);
+    }
+    starts.push_back(static_cast<int32_t>(tokens.size()));
+    lengths.push_back(static_cast<int32_t>(position + rows));
+    blocks.insert(blocks.end(), table.begin() + sequence * stride, table.begin() + (sequence + 1) * stride);
+  }
+  bool run(uint32_t out, std::string &error) {
+    outRows.clear();
+    for (uint32_t o = 0; o < out; ++o)
+      outRows.push_back(static_cast<int32_t>(tokens.size() - out + o));
+    ingot_step_v1 step = {};
+    step.n_rows = static_cast<uint32_t>(tokens.size());
+    step.n_seqs = static_cast<uint32_t>(lengths.size());
+    step.n_out = out;
+    step.tokens = tokens.data();
+    step.positions = positions.data();
+    step.row_seq = rowSeq.data();
+    step.query_start = starts.data();
+    step.kv_len = lengths.data();
+    step.block_table = blocks.data();
+    step.block_stride = static_cast<uint32_t>(stride);
+    step.out_rows = outRows.data();
+    return executor.run(step, error);
+  }
+
+  core::Executor &executor;
+  const Test &test;
+  uint32_t chunk;
+  int64_t pages, stride;
+  std::vector<int32_t> table, blocks, tokens, positions, rowSeq, starts, lengths, outRows;
+};
+
+bool runTest(core::Executor &executor, const Test &test, uint32_t chunk, int64_t repetitions,
+             std::vector<double> &rates, std::string &error) {
+  Stepper stepper(executor, test, chunk);
+  cpu::AffinityScope affinity(executor.callerCpu());
+  if (test.depth && !stepper.prompt(0, test.depth, error))
+    return false;
+  for (int64_t repetition = -1; repetition < repetitions; ++repetition) {
+    auto start = std::chrono::steady_clock::now();
+    if (test.prompt && !stepper.prompt(test.depth, test.prompt, error))
+      return false;
+    // The warm-up needs no full length.
+    int64_t steps = repetition < 0 ? std::min<int64_t>(test.generate, 8) : test.generate;
+    for (int64_t i = 0; i < steps; ++i)
+      if (!stepper.generate(test.depth + test.prompt + i, error))
+        return false;
+    std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    if (repetition >= 0)
+      rates.push_back(static_cast<double>(test.tokens()) / elapsed.count());
+  }
+  return true;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  size_t n = values.size();
+  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+} // namespace
+
+int commandBench(const Options &options, ArtefactLoader &loader) {
+  const BenchCommand &bench = options.bench;
+  std::vector<Test> tests;
+  for (int64_t depth : bench.depth) {
+    for (int64_t prompt : bench.prompt)
+      if (prompt > 0)
+        tests.push_back({prompt, 0, 1, depth});
+    for (int64_t generate : bench.generate)
+      for (int64_t batch : bench.batch)
+        if (generate > 0)
+          tests.push_back({0, generate, batch, depth});
+  }
+  int64_t positions = 1, sequences = 1, room = 0;
+  for (const Test &test : tests) {
+    if (test.batch < 1 || test.depth < 0) {
+      std::fprintf(stderr, "error: -b and -d must not be negative\n");
+      return ExitUsage;
+    }
+    positions = std::max(positions, test.positions());
+    sequences = std::max(sequences, test.batch);
+    room = std::max(room, test.batch * ((test.positions() + INGOT_KV_PAGE - 1) / INGOT_KV_PAGE));
+  }
+  LoadOptions load = options.load;
+  load.kvPages = std::max<int64_t>(room, 1);
+  load.maxSeqs = std::max(load.maxSeqs, sequences);
+  if (!load.context || *load.context < positions)
+    if (!load.model.empty() && positions > 4096)
+      load.context = positions;
+
+  nlohmann::json results = nlohmann::json::array();
+  if (!options.json)
+    std::printf("| test | threads | t/s (median) | min | max |\n|---|---|---|---|---|\n");
+  std::vector<int64_t> threadCounts = bench.threads.empty() ? std::vector<int64_t>{0} : bench.threads;
+  for (int64_t threads : threadCounts) {
+    if (threads < 0 || threads > 256) {
+      std::fprintf(stderr, "error: -t must be between 1 and 256\n");
+      return ExitUsage;
+    }
+    std::string error;
+    load.threads = static_cast<unsigned>(threads);
+    std::unique_ptr<Artefact> artefact = loader.open(load, options.quiet, error);
+    if (!artefact)
+      return fail(error);
+    std::unique_ptr<Session> session = Session::create(std::move(artefact), load, 1, error);
+    if (!session)
+      return fail(error);
+    for (const Test &test : tests) {
+      if (test.positions() > session->module().context)
+        return fail(test.name() + ": the context has " + std::to_string(session->module().context) +
+                    " positions");
+      if (test.batch > session->executor().maxRows())
+        return fail(test.name() + ": one step has at most " + std::to_string(session->executor().maxRows()) +
+                    " rows");
+      std::vector<double> rates;
+      if (!runTest(session->executor(), test, static_cast<uint32_t>(load.chunk), bench.repetitions, rates,
+                   error))
+        return fail(error);
+      auto [low, high] = std::minmax_element(rates.begin(), rates.end());
+      if (options.json)
+        results.push_back({{"test", test.name()},
+                           {"n_prompt", test.prompt},
+                           {"n_gen", test.generate},
+                           {"n_batch", test.batch},
+                           {"n_depth", test.depth},
+                           {"n_threads", session->executor().threads()},
+                           {"isa", session->module().isa},
+                           {"median_ts", median(rates)},
+                           {"min_ts", *low},
+                           {"max_ts", *high},
+                           {"samples_ts", rates}});
+      else
+        std::printf("| %s | %u | %.1f | %.1f | %.1f |\n", test.name().c_str(), session->executor().threads(),
+                    median(rates), *low, *high);
+      std::fflush(stdout);
+    }
+  }
+  if (options.json)
+    std::printf("%s\n", results.dump(2).c_str());
+  return ExitOk;
+}
+
+} // namespace ingot::main_
