@@ -257,7 +257,7 @@ int main(int argc, char **argv) {
         };
         // Small classes: one pass over many copies; the chunk: one copy, as in a prompt.
         int64_t copies =
-            m ? std::max<int64_t>(1, std::min<int64_t>(int64_t(pool) / bytes - 1, (96 << 20) / bytes)) : 1;
+            m ? std::max<int64_t>(1, std::min<int64_t>(int64_t(pool) / bytes - 1, (64 << 20) / bytes)) : 1;
         auto sweep = [&](ingot_kernel_fn f) {
           return team.run([&, f](unsigned part) {
             for (int64_t c = 0; c < copies; ++c) {
@@ -267,7 +267,7 @@ int main(int argc, char **argv) {
           });
         };
         std::vector<double> kernel, reads, peaks;
-        for (int rep = 0; rep < 9; ++rep) {
+        for (int rep = 0; rep < 60; ++rep) {
           kernel.push_back(sweep(fn));
           if (m)
             reads.push_back(sweep(read));
