@@ -1,8 +1,9 @@
-//===- KernelRegistry.h - what tile-select asks the code generators ---------------------------------------===//
+//===- KernelRegistry.h - what tile-select asks the code generators
+//---------------------------------------===//
 //
 // Abstract and free of MLIR: a code generator answers for each kernel prototype whether it can emit it for a
-// target, with which schedule, and which weight layout that code reads. The pipeline hands an implementation to
-// tile-select. Answers depend on the query alone, so that compiles are deterministic.
+// target, with which schedule, and which weight layout that code reads. The pipeline hands an implementation
+// to tile-select. Answers depend on the query alone, so that compiles are deterministic.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_COMPILER_SUPPORT_KERNELREGISTRY_H
@@ -16,16 +17,18 @@ namespace ingot {
 
 /// One kernel prototype. Fields that a family does not have keep their defaults.
 struct KernelQuery {
-  std::string family; ///< embed norm quantize linear rope_kv attention attn_split attn_merge gate add select softcap scale
+  std::string family; ///< embed norm quantize linear rope_kv attention attn_split attn_merge gate add select
+                      ///< softcap scale
   std::string isa;    ///< avx2 avx512 vnni amx ref
   int64_t rows = 0;   ///< M class; 0: the number of rows is known at run time
   bool outDomain = false;
-  int64_t n = 0;      ///< linear, embed: rows of the weight; others: columns of the result
-  int64_t k = 0;      ///< linear, embed: columns of the weight; others: columns of the first input
-  std::string scheme; ///< of the weight matrix
+  int64_t n = 0;         ///< linear, embed: rows of the weight; others: columns of the result
+  int64_t k = 0;         ///< linear, embed: columns of the weight; others: columns of the first input
+  std::string scheme;    ///< of the weight matrix
   int64_t actBlock = -1; ///< rows of one activation block read (linear) or written; -1: f32 rows
-  /// linear: bias, gate_silu, gate_gelu, gate_gelu_tanh, softcap, residual, in this order. Others: semantic keys
-  /// that change the code: groups, residual, rope_half, rope_interleaved, qk_norm, window, softcap, f32_out, act_out.
+  /// linear: bias, gate_silu, gate_gelu, gate_gelu_tanh, softcap, residual, in this order. Others: semantic
+  /// keys that change the code: groups, residual, rope_half, rope_interleaved, qk_norm, window, softcap,
+  /// f32_out, act_out.
   std::vector<std::string> keys;
   int64_t qHeads = 0, kvHeads = 0, headDim = 0, vDim = 0, rotaryDim = 0;
   std::string kvDtype; ///< f32, f16, bf16 or empty

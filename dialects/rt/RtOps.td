@@ -122,7 +122,7 @@ def Rt_BufferOp : Rt_Op<"buffer", [HasParent<"ProgramOp">]> {
   let arguments = (ins Rt_SpaceAttr:$space, Rt_Int:$bytes, DefaultValuedAttr<Rt_Int, "-1">:$offset, StrAttr:$note,
                        UnitAttr:$out_rows);
   let results = (outs Rt_SlotType:$slot);
-  let assemblyFormat = "$space $bytes `at` $offset $note (`out_rows` $out_rows^)? attr-dict";
+  let assemblyFormat = "custom<SpaceWord>($space) $bytes `at` $offset $note (`out_rows` $out_rows^)? attr-dict";
   let hasVerifier = 1;
 }
 
@@ -154,7 +154,7 @@ def Rt_LaunchOp : Rt_Op<"launch", [HasParent<"StageOp">]> {
 def Rt_TapOp : Rt_Op<"tap", [HasParent<"StageOp">]> {
   let summary = "a hidden state that tests may read once the stage is done (ingot_tap_v1)";
   let arguments = (ins Rt_TapKindAttr:$kind, Rt_Int:$layer, Rt_SlotType:$slot, Rt_Int:$width, Rt_Int:$stride);
-  let assemblyFormat = "$kind $layer $slot attr-dict";
+  let assemblyFormat = "custom<TapWord>($kind) $layer $slot attr-dict";
 }
 
 def Rt_LogitsOp : Rt_Op<"logits", [HasParent<"ProgramOp">]> {

@@ -1,4 +1,5 @@
-//===- Describe.cpp - reads kernel bodies into plain structs --------------------------------------------------===//
+//===- Describe.cpp - reads kernel bodies into plain structs
+//--------------------------------------------------===//
 //
 // Readers walk from the store back to the loads; whatever they do not reach is counted, so that an op that a
 // struct cannot express is an error and never silently dropped.
@@ -15,7 +16,8 @@ class Reader {
 public:
   explicit Reader(KernelOp kernel) : kernel(kernel) {}
 
-  /// The fragment that reaches the outputs; fills `out`. At most one rows and one act output of the same value.
+  /// The fragment that reaches the outputs; fills `out`. At most one rows and one act output of the same
+  /// value.
   FailureOr<Value> outputs(Outputs &out) {
     Value value;
     for (BlockArgument arg : kernel.getOutputs()) {
@@ -97,7 +99,8 @@ public:
   }
   InFlightDiagnostic misfit(Value value, StringRef wanted) {
     Operation *at = value.getDefiningOp() ? value.getDefiningOp() : kernel.getOperation();
-    return at->emitOpError() << "found where family " << stringifyFamily(kernel.getFamily()) << " has " << wanted;
+    return at->emitOpError() << "found where family " << stringifyFamily(kernel.getFamily()) << " has "
+                             << wanted;
   }
   int weight(Value v) { return kernel.weightIndex(v); }
 
@@ -240,7 +243,8 @@ FailureOr<LinearDesc> describeLinear(KernelOp kernel) {
   else
     d.xStride = cast<RowsType>(dot->getX().getType()).getStride();
   if (kernel.getGrid().getCount() != (d.n + 15) / 16)
-    return kernel.getGrid().emitOpError() << "count must be the " << (d.n + 15) / 16 << " panels of the weight";
+    return kernel.getGrid().emitOpError()
+           << "count must be the " << (d.n + 15) / 16 << " panels of the weight";
   return d;
 }
 
@@ -334,7 +338,8 @@ FailureOr<AttentionDesc> describeAttention(KernelOp kernel) {
       d.window = mask.getWindow();
   }
   int64_t width = d.qHeads * d.kv.getVDim();
-  if (split ? d.partials.getHeads() != d.qHeads || d.partials.getDim() != d.kv.getVDim() : d.out.width != width)
+  if (split ? d.partials.getHeads() != d.qHeads || d.partials.getDim() != d.kv.getVDim()
+            : d.out.width != width)
     return kernel.emitOpError() << "output does not fit " << d.qHeads << " heads of " << d.kv.getVDim();
   if (kernel.getGrid().getCount() != d.kv.getHeads())
     return kernel.getGrid().emitOpError() << "count must be the " << d.kv.getHeads() << " kv heads";

@@ -1,8 +1,10 @@
-//===- Describe.h - a kernel's body as plain structs --------------------------------------------------------===//
+//===- Describe.h - a kernel's body as plain structs
+//--------------------------------------------------------===//
 //
-// Emitters do not walk ops: each family has a struct with everything its code depends on. `describe*` reads it
-// from a verified kernel; the kernel's verifier runs the same reader, so a verified kernel always describes.
-// Slot indices are those of ingot_args_v1::slot, weight indices those of ::weight; -1 means absent.
+// Emitters do not walk ops: each family has a struct with everything its code depends on. `describe*` reads
+// it from a verified kernel; the kernel's verifier runs the same reader, so a verified kernel always
+// describes. Slot indices are those of ingot_args_v1::slot, weight indices those of ::weight; -1 means
+// absent.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_DIALECTS_TILE_DESCRIBE_H
@@ -26,7 +28,7 @@ struct Outputs {
   int rowsSlot = -1;
   int64_t rowsStride = 0; ///< floats
   int actSlot = -1;
-  qfmt::ActAttr act;      ///< null if actSlot is -1
+  qfmt::ActAttr act; ///< null if actSlot is -1
 };
 
 struct EmbedDesc {
@@ -50,14 +52,14 @@ struct QuantizeDesc {
   Outputs out;
 };
 
-/// y = dot(x, w) [+ bias] [gate] [softcap] [+ residual], in this order. `n` counts the weight's rows; with a gate
-/// the result has n / 2 columns (out.width).
+/// y = dot(x, w) [+ bias] [gate] [softcap] [+ residual], in this order. `n` counts the weight's rows; with a
+/// gate the result has n / 2 columns (out.width).
 struct LinearDesc {
   qfmt::PackedType w;
   int64_t n = 0, k = 0;
   int xSlot = 0;
-  qfmt::ActAttr act;     ///< null where x is f32 rows
-  int64_t xStride = 0;   ///< floats, for f32 rows
+  qfmt::ActAttr act;   ///< null where x is f32 rows
+  int64_t xStride = 0; ///< floats, for f32 rows
   DotKind kind = DotKind::Undecided;
   int wWeight = 0, biasWeight = -1;
   std::optional<GateKind> gate; ///< over [16 gate | 16 up] columns
@@ -78,8 +80,8 @@ struct RopeDesc {
 struct RopeKvDesc {
   Columns q, k, v;
   RopeDesc qRope, kRope;
-  KvAttr kv;      ///< null where k and v are absent
-  Outputs out;    ///< of q
+  KvAttr kv;   ///< null where k and v are absent
+  Outputs out; ///< of q
 };
 
 /// Attention; with `partials` each segment's state is stored instead of the merged result.

@@ -1,4 +1,5 @@
-//===- Tile.cpp - the tile dialect: registration, attributes, types --------------------------------------===//
+//===- Tile.cpp - the tile dialect: registration, attributes, types
+//--------------------------------------===//
 #include "dialects/tile/Tile.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,7 +1,8 @@
-//===- Tile.h - the tile dialect --------------------------------------------------------------------------===//
+//===- Tile.h - the tile dialect
+//--------------------------------------------------------------------------===//
 //
-// One kernel of the generated object: operands in ABI order, a body of coarse ops, a schedule. See TileOps.td for
-// how each family looks and Describe.h for the same as plain structs.
+// One kernel of the generated object: operands in ABI order, a body of coarse ops, a schedule. See TileOps.td
+// for how each family looks and Describe.h for the same as plain structs.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_DIALECTS_TILE_TILE_H

@@ -1,4 +1,5 @@
-//===- TileKernel.cpp - syntax, accessors and verifier of tile.kernel --------------------------------------===//
+//===- TileKernel.cpp - syntax, accessors and verifier of tile.kernel
+//--------------------------------------===//
 #include "dialects/tile/Describe.h"
 #include "dialects/tile/Tile.h"
 

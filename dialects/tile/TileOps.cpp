@@ -1,9 +1,31 @@
-//===- TileOps.cpp - verifiers and syntax of the ops inside a kernel ---------------------------------------===//
+//===- TileOps.cpp - verifiers and syntax of the ops inside a kernel
+//---------------------------------------===//
 #include "dialects/tile/Tile.h"
 
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
+
+/// An enum attribute as a bare word.
+template <typename AttrT, typename Symbolize>
+static ParseResult parseWord(OpAsmParser &parser, AttrT &attr, Symbolize symbolize) {
+  StringRef word;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word))
+    return failure();
+  auto value = symbolize(word);
+  if (!value)
+    return parser.emitError(loc, "unknown word '") << word << "'";
+  attr = AttrT::get(parser.getContext(), *value);
+  return success();
+}
+
+static ParseResult parseGateWord(OpAsmParser &parser, ingot::tile::GateKindAttr &attr) {
+  return parseWord(parser, attr, [](StringRef s) { return ingot::tile::symbolizeGateKind(s); });
+}
+static void printGateWord(OpAsmPrinter &p, Operation *, ingot::tile::GateKindAttr attr) {
+  p << ingot::tile::stringifyGateKind(attr.getValue());
+}
 
 #define GET_OP_CLASSES
 #include "dialects/tile/TileOps.cpp.inc"
@@ -58,7 +80,8 @@ LogicalResult StoreOp::verify() {
 }
 
 LogicalResult EmbedOp::verify() {
-  return wantWidth(*this, getOut().getType(), cast<qfmt::PackedType>(getTable().getType()).getCols(), "result");
+  return wantWidth(*this, getOut().getType(), cast<qfmt::PackedType>(getTable().getType()).getCols(),
+                   "result");
 }
 
 LogicalResult DotOp::verify() {
@@ -170,7 +193,8 @@ LogicalResult KvStoreOp::verify() {
 LogicalResult GridOp::verify() {
   bool counted = getUnit() != GridUnit::Rows;
   if (counted != (getCount() > 0))
-    return emitOpError() << "unit " << stringifyGridUnit(getUnit()) << (counted ? " needs a count" : " takes no count");
+    return emitOpError() << "unit " << stringifyGridUnit(getUnit())
+                         << (counted ? " needs a count" : " takes no count");
   return success();
 }
 
@@ -209,7 +233,8 @@ void GridOp::print(OpAsmPrinter &p) {
 LogicalResult KvBlockOp::verify() {
   KvAttr kv = getKv();
   if (getQHeads() < 1 || getQHeads() % kv.getHeads())
-    return emitOpError() << "q_heads = " << getQHeads() << " is no multiple of the " << kv.getHeads() << " kv heads";
+    return emitOpError() << "q_heads = " << getQHeads() << " is no multiple of the " << kv.getHeads()
+                         << " kv heads";
   if (getBlock() < 1 || getSegment() < getBlock() || getSegment() % getBlock())
     return emitOpError() << "segment must be a multiple of block";
   if (failed(wantWidth(*this, getQ().getType(), getQHeads() * kv.getDim(), "q")))
@@ -217,14 +242,19 @@ LogicalResult KvBlockOp::verify() {
   if (cast<StateType>(getOut().getType()).getDim() != kv.getVDim())
     return emitOpError() << "result must be a state of " << kv.getVDim();
   Block &body = getBody().front();
-  if (body.getNumArguments() != 1 || body.getArgument(0).getType() != FragType::get(getContext(), kv.getDim(), {}))
+  if (body.getNumArguments() != 1 ||
+      body.getArgument(0).getType() != FragType::get(getContext(), kv.getDim(), {}))
     return emitOpError() << "region must take one query head, !tile.frag<" << kv.getDim() << ">";
   // score, [softcap], mask, online_softmax, pv: each uses the one before.
   Value last = body.getArgument(0);
   int stage = 0;
   for (Operation &op : body) {
-    int next = isa<ScoreOp>(op) ? 1 : isa<SoftcapOp>(op) ? 2 : isa<MaskOp>(op) ? 3 : isa<OnlineSoftmaxOp>(op) ? 4
-             : isa<PvOp>(op) ? 5 : 0;
+    int next = isa<ScoreOp>(op)           ? 1
+               : isa<SoftcapOp>(op)       ? 2
+               : isa<MaskOp>(op)          ? 3
+               : isa<OnlineSoftmaxOp>(op) ? 4
+               : isa<PvOp>(op)            ? 5
+                                          : 0;
     bool inOrder = next == stage + 1 || (stage == 1 && next == 3);
     if (!next || !inOrder || op.getOperand(0) != last)
       return op.emitOpError() << "does not fit into score, softcap, mask, online_softmax, pv";
@@ -242,9 +272,9 @@ ParseResult KvBlockOp::parse(OpAsmParser &parser, OperationState &result) {
   OpAsmParser::UnresolvedOperand q;
   Type qt, out;
   Region *body = result.addRegion();
-  if (parser.parseOperand(q) || parser.parseOptionalAttrDict(result.attributes) || parser.parseColonType(qt) ||
-      parser.parseArrow() || parser.parseType(out) || parser.parseRegion(*body) ||
-      parser.resolveOperand(q, qt, result.operands))
+  if (parser.parseOperand(q) || parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseColonType(qt) || parser.parseArrow() || parser.parseType(out) ||
+      parser.parseRegion(*body) || parser.resolveOperand(q, qt, result.operands))
     return failure();
   result.addTypes(out);
   return success();
@@ -291,7 +321,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
   // The KV token, if any, follows the slots.
   size_t outs = kernel.getOutputs().size();
   if (getOuts().size() < outs || getOuts().size() > outs + 1)
-    return emitOpError() << "has " << getOuts().size() << " results, " << getKernelAttr() << " stores " << outs;
+    return emitOpError() << "has " << getOuts().size() << " results, " << getKernelAttr() << " stores "
+                         << outs;
   if (getParams().size() != kernel.getWeights().size())
     return emitOpError() << "gives " << getParams().size() << " params, " << getKernelAttr() << " takes "
                          << kernel.getWeights().size();

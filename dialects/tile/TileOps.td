@@ -227,13 +227,13 @@ def Tile_GateOp : Tile_Op<"gate", [AllTypesMatch<["g", "u", "out"]>]> {
   let summary = "act(g) * u";
   let arguments = (ins Tile_GateKindAttr:$kind, Tile_Frag:$g, Tile_Frag:$u);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$kind $g `,` $u attr-dict `:` qualified(type($out))";
+  let assemblyFormat = "custom<GateWord>($kind) $g `,` $u attr-dict `:` qualified(type($out))";
 }
 def Tile_GateInterleavedOp : Tile_Op<"gate_interleaved"> {
   let summary = "act(g) * u where x holds 16 columns of g, 16 of u, and so on; the result is half as wide";
   let arguments = (ins Tile_GateKindAttr:$kind, Tile_Frag:$x);
   let results = (outs Tile_Frag:$out);
-  let assemblyFormat = "$kind $x attr-dict `:` qualified(type($x)) `->` qualified(type($out))";
+  let assemblyFormat = "custom<GateWord>($kind) $x attr-dict `:` qualified(type($x)) `->` qualified(type($out))";
   let hasVerifier = 1;
 }
 def Tile_SoftcapOp : Tile_UnaryOp<"softcap"> {

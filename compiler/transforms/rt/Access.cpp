@@ -1,4 +1,5 @@
-//===- Access.cpp - which memory a launch touches -------------------------------------------------------------------===//
+//===- Access.cpp - which memory a launch touches
+//-------------------------------------------------------------------===//
 #include "compiler/transforms/rt/Access.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
-//===- Access.h - which memory a launch touches ------------------------------------------------------------------===//
+//===- Access.h - which memory a launch touches
+//------------------------------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_RT_ACCESS_H
 #define INGOT_COMPILER_TRANSFORMS_RT_ACCESS_H
 
@@ -22,10 +23,12 @@ bool isPrivate(mlir::Value slot);
 llvm::SmallVector<mlir::Value> reads(LaunchOp launch);
 llvm::SmallVector<mlir::Value> writes(LaunchOp launch);
 
-/// Whether two buffers share bytes: the same buffer, or overlapping ranges of one space once both are planned.
+/// Whether two buffers share bytes: the same buffer, or overlapping ranges of one space once both are
+/// planned.
 bool overlap(mlir::Value a, mlir::Value b);
 
-/// Whether a barrier must separate the two launches: they share bytes of the arena or a KV layer, and one writes.
+/// Whether a barrier must separate the two launches: they share bytes of the arena or a KV layer, and one
+/// writes.
 bool needBarrier(LaunchOp first, LaunchOp second);
 
 /// Whether they share private bytes and one writes, so that their order on a worker matters.

@@ -1,4 +1,5 @@
-//===- Lower.cpp - steps of launches to programs of stages ----------------------------------------------------------===//
+//===- Lower.cpp - steps of launches to programs of stages
+//----------------------------------------------------------===//
 #include "compiler/transforms/rt/Passes.h"
 #include "dialects/llm/Llm.h"
 #include "dialects/tile/Describe.h"
@@ -73,7 +74,8 @@ private:
       }
       auto kernel = symbols.lookup<tile::KernelOp>(launch.getKernel());
       if (!kernel.getIsa())
-        return launch.emitOpError() << "kernel " << launch.getKernelAttr() << " has no schedule: run tile-select first";
+        return launch.emitOpError() << "kernel " << launch.getKernelAttr()
+                                    << " has no schedule: run tile-select first";
       if (isa.empty())
         isa = kernel.getIsa()->str();
       if (isa != *kernel.getIsa())
@@ -84,8 +86,8 @@ private:
         continue;
       auto [it, fresh] = kv.try_emplace(launch.getKvLayer(), shape, -1);
       if (it->second.first != shape)
-        return launch.emitOpError() << "KV layer " << launch.getKvLayer() << " has two shapes, " << shape << " and "
-                                    << it->second.first;
+        return launch.emitOpError() << "KV layer " << launch.getKvLayer() << " has two shapes, " << shape
+                                    << " and " << it->second.first;
       if (kernel.getFamily() == tile::Family::RopeKv)
         continue;
       // A cache must keep what its widest reader sees; window 0 is all.
@@ -100,22 +102,25 @@ private:
     OpBuilder b(module.getContext());
     b.setInsertionPointToEnd(module.getBody());
     auto i64 = [&](int64_t v) { return b.getI64IntegerAttr(v); };
-    rt::ModuleOp::create(b, config.getLoc(), b.getStringAttr(isa), i64(config.getVocab()), i64(config.getHidden()),
-                         i64(config.getLayers()), i64(config.getMaxContext()), i64(config.getMaxSeqs()), i64(-1));
+    rt::ModuleOp::create(b, config.getLoc(), b.getStringAttr(isa), i64(config.getVocab()),
+                         i64(config.getHidden()), i64(config.getLayers()), i64(config.getMaxContext()),
+                         i64(config.getMaxSeqs()), i64(-1));
     int64_t index = 0;
     for (auto &[layer, entry] : kv) {
       tile::KvAttr shape = entry.first;
       int64_t size = shape.getDtype() == "f32" ? 4 : 2;
       int64_t page = 16 * shape.getHeads() * (shape.getDim() + shape.getVDim()) * size;
-      KvLayerOp::create(b, config.getLoc(), i64(index++), b.getStringAttr(shape.getDtype()), i64(shape.getHeads()),
-                        i64(shape.getDim()), i64(shape.getVDim()), i64(std::max<int64_t>(entry.second, 0)), i64(page));
+      KvLayerOp::create(b, config.getLoc(), i64(index++), b.getStringAttr(shape.getDtype()),
+                        i64(shape.getHeads()), i64(shape.getDim()), i64(shape.getVDim()),
+                        i64(std::max<int64_t>(entry.second, 0)), i64(page));
     }
     for (auto table : module.getOps<tile::RopeTableOp>())
       RopeOp::create(b, table.getLoc(), table.getIndexAttr(), table.getNameAttr(), table.getInvFreqAttr(),
                      table.getScaleAttr());
   }
 
-  LogicalResult lower(llm::StepOp step, SymbolTable &symbols, KvTable &kv, int64_t minRows, int64_t leastOut) {
+  LogicalResult lower(llm::StepOp step, SymbolTable &symbols, KvTable &kv, int64_t minRows,
+                      int64_t leastOut) {
     int64_t rows = step.getRows();
     int64_t out = std::min(rows, maxOut > 0 ? maxOut.getValue() : leastOut);
     // Kernels compute whole blocks of activation rows.
@@ -130,8 +135,8 @@ private:
     OpBuilder b(step.getContext());
     b.setInsertionPoint(step);
     auto i64 = [&](int64_t v) { return b.getI64IntegerAttr(v); };
-    auto program = ProgramOp::create(b, step.getLoc(), b.getStringAttr("step_m" + Twine(rows)), i64(rows), i64(minRows),
-                                     i64(rows), i64(whole(rows)), i64(out), i64(-1), i64(-1));
+    auto program = ProgramOp::create(b, step.getLoc(), b.getStringAttr("step_m" + Twine(rows)), i64(rows),
+                                     i64(minRows), i64(rows), i64(whole(rows)), i64(out), i64(-1), i64(-1));
     b.setInsertionPointToStart(&program.getBody().emplaceBlock());
 
     struct Source {
@@ -168,10 +173,13 @@ private:
               tile::slotBytes(kernel.getOutputs()[i].getType(), whole(outDomain ? out : rows));
           if (!bytes || *bytes > kMostBytes)
             return launch.emitOpError() << "result " << i << " of " << rows << " rows is too large";
-          std::string note = (tile::stringifyFamily(kernel.getFamily()) + " " + Twine(launch.getLayer())).str();
-          slot = BufferOp::create(b, launch.getLoc(), SlotType::get(b.getContext()),
-                                  SpaceAttr::get(b.getContext(), launch.getReplicated() ? Space::Private : Space::Arena), i64((*bytes + 63) / 64 * 64),
-                                  i64(-1), b.getStringAttr(note), outDomain ? b.getUnitAttr() : UnitAttr());
+          std::string note =
+              (tile::stringifyFamily(kernel.getFamily()) + " " + Twine(launch.getLayer())).str();
+          slot = BufferOp::create(
+              b, launch.getLoc(), SlotType::get(b.getContext()),
+              SpaceAttr::get(b.getContext(), launch.getReplicated() ? Space::Private : Space::Arena),
+              i64((*bytes + 63) / 64 * 64), i64(-1), b.getStringAttr(note),
+              outDomain ? b.getUnitAttr() : UnitAttr());
         }
         sources[result] = {slot, level, launch.getReplicated()};
       }
@@ -188,7 +196,8 @@ private:
           slots.push_back(sources[v].slot);
         for (Value v : launch.getResults().take_front(kernel.getOutputs().size()))
           slots.push_back(sources[v].slot);
-        int64_t kvIndex = launch.getKvLayer() < 0 ? -1 : std::distance(kv.begin(), kv.find(launch.getKvLayer()));
+        int64_t kvIndex =
+            launch.getKvLayer() < 0 ? -1 : std::distance(kv.begin(), kv.find(launch.getKvLayer()));
         bool kvWrite = kernel.getFamily() == tile::Family::RopeKv && kernel.getKv();
         LaunchOp::create(in, launch.getLoc(), launch.getKernelAttr(), slots, launch.getParams(),
                          i64(kernel.getOutputs().size()), i64(kvIndex), i64(launch.getLayer()),

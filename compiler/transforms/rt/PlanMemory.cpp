@@ -1,8 +1,9 @@
-//===- PlanMemory.cpp - offsets of buffers and weights -----------------------------------------------------------------===//
+//===- PlanMemory.cpp - offsets of buffers and weights
+//-----------------------------------------------------------------===//
 //
-// Arena buffers live from the stage that writes them to the last stage that reads them: inside a stage workers
-// are not ordered. Private buffers live from launch to launch, since one worker runs them in order. Placement is
-// greedy, largest first, at the lowest offset that is free over the whole lifetime.
+// Arena buffers live from the stage that writes them to the last stage that reads them: inside a stage
+// workers are not ordered. Private buffers live from launch to launch, since one worker runs them in order.
+// Placement is greedy, largest first, at the lowest offset that is free over the whole lifetime.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "compiler/transforms/rt/Access.h"
@@ -23,8 +24,6 @@ using namespace mlir;
 
 namespace ingot::rt {
 namespace {
-
-
 
 /// Memory of one or more buffers that share a place.
 struct Cell {
@@ -142,7 +141,9 @@ private:
     for (size_t i = 0; i < cells.size(); ++i)
       if (!cells[i].buffers.empty() && cells[i].space == space && cells[i].outRows == outRows)
         order.push_back(i);
-    llvm::sort(order, [&](size_t a, size_t b) { return std::make_pair(-cells[a].bytes, a) < std::make_pair(-cells[b].bytes, b); });
+    llvm::sort(order, [&](size_t a, size_t b) {
+      return std::make_pair(-cells[a].bytes, a) < std::make_pair(-cells[b].bytes, b);
+    });
     for (size_t i : order) {
       Cell &cell = cells[i];
       SmallVector<std::pair<int64_t, int64_t>> taken;

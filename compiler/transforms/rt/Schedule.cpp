@@ -1,4 +1,5 @@
-//===- Schedule.cpp - launches into the earliest stage that memory allows --------------------------------------------===//
+//===- Schedule.cpp - launches into the earliest stage that memory allows
+//--------------------------------------------===//
 #include "compiler/transforms/rt/Access.h"
 #include "compiler/transforms/rt/Passes.h"
 

@@ -1,4 +1,5 @@
-//===- VerifyAbi.cpp - planned programs against the rules of the ABI ---------------------------------------------------===//
+//===- VerifyAbi.cpp - planned programs against the rules of the ABI
+//---------------------------------------------------===//
 //
 // Independent of the planner: replays each program launch by launch and checks who reads and overwrites what.
 //
@@ -76,8 +77,8 @@ private:
       if (weight.getOffset() < end || weight.getOffset() % kAlign)
         return weight.emitOpError() << "offset must be a multiple of " << kAlign << " from " << end;
       if (weight.getBytes() != param.packedType().packedBytes())
-        return weight.emitOpError() << "has " << weight.getBytes() << " bytes, " << param.packedType() << " takes "
-                                    << param.packedType().packedBytes();
+        return weight.emitOpError() << "has " << weight.getBytes() << " bytes, " << param.packedType()
+                                    << " takes " << param.packedType().packedBytes();
       end = weight.getOffset() + weight.getBytes();
       weights.insert(weight.getParamAttr());
     }
@@ -91,7 +92,8 @@ private:
       return program.emitOpError() << "is not planned: run rt-plan-memory";
     for (auto buffer : program.block().getOps<BufferOp>()) {
       int64_t room = buffer.getSpace() == Space::Arena ? program.getArenaBytes() : program.getPrivateBytes();
-      if (buffer.getOffset() < 0 || buffer.getOffset() % kAlign || buffer.getBytes() > room - buffer.getOffset())
+      if (buffer.getOffset() < 0 || buffer.getOffset() % kAlign ||
+          buffer.getBytes() > room - buffer.getOffset())
         return buffer.emitOpError() << "does not lie aligned inside its " << room << " bytes";
     }
     SmallVector<Place> places = placesOf(program);
@@ -104,7 +106,8 @@ private:
       return failure();
     LogitsOp logits = program.logits();
     if (logits.getStride() < facts.getVocab())
-      return logits.emitOpError() << "stride " << logits.getStride() << " is below the vocabulary, " << facts.getVocab();
+      return logits.emitOpError() << "stride " << logits.getStride() << " is below the vocabulary, "
+                                  << facts.getVocab();
     if (logits.getStride() * 4 * program.getMaxOut() > bufferOf(logits.getSlot()).getBytes())
       return logits.emitOpError() << program.getMaxOut() << " rows do not fit the buffer";
     return success();
@@ -115,13 +118,15 @@ private:
     if (!kernel)
       return launch.emitOpError() << "no kernel " << launch.getKernelAttr();
     if (!kernel.getSchedule() || *kernel.getIsa() != facts.getIsa())
-      return launch.emitOpError() << "kernel " << launch.getKernelAttr() << " has no schedule for " << facts.getIsa();
+      return launch.emitOpError() << "kernel " << launch.getKernelAttr() << " has no schedule for "
+                                  << facts.getIsa();
     if (kernel.getRows() && kernel.getRows() != program.getMClass())
-      return launch.emitOpError() << "kernel " << launch.getKernelAttr() << " is made for " << kernel.getRows()
-                                  << " rows, the program for " << program.getMClass();
+      return launch.emitOpError() << "kernel " << launch.getKernelAttr() << " is made for "
+                                  << kernel.getRows() << " rows, the program for " << program.getMClass();
     if (int64_t(launch.getSlots().size()) > kMaxSlots || int64_t(launch.getWeights().size()) > kMaxWeights)
-      return launch.emitOpError() << "has " << launch.getSlots().size() << " slots and " << launch.getWeights().size()
-                                  << " weights; the ABI takes " << kMaxSlots << " and " << kMaxWeights;
+      return launch.emitOpError() << "has " << launch.getSlots().size() << " slots and "
+                                  << launch.getWeights().size() << " weights; the ABI takes " << kMaxSlots
+                                  << " and " << kMaxWeights;
     if (launch.getSlots().size() != kernel.getSlots().size() ||
         launch.getOuts() != int64_t(kernel.getOutputs().size()) ||
         launch.getWeights().size() != kernel.getWeights().size())
@@ -133,19 +138,22 @@ private:
       std::optional<int64_t> bytes =
           tile::slotBytes(arg.getType(), stepRows ? program.getMaxRows() : program.getMaxOut());
       if (!bytes || *bytes > bufferOf(slot).getBytes())
-        return launch.emitOpError() << "slot " << i << " of " << arg.getType() << " does not fit its buffer of "
-                                    << bufferOf(slot).getBytes() << " bytes";
+        return launch.emitOpError() << "slot " << i << " of " << arg.getType()
+                                    << " does not fit its buffer of " << bufferOf(slot).getBytes()
+                                    << " bytes";
       bool isOut = int64_t(i) >= int64_t(launch.getSlots().size()) - launch.getOuts();
       if (isOut && launch.getReplicated() != isPrivate(slot))
-        return launch.emitOpError() << "slot " << i << ": results of replicated launches are private, others are not";
+        return launch.emitOpError() << "slot " << i
+                                    << ": results of replicated launches are private, others are not";
     }
-    for (auto [ref, arg] : llvm::zip(launch.getWeights().getAsRange<FlatSymbolRefAttr>(), kernel.getWeights())) {
+    for (auto [ref, arg] :
+         llvm::zip(launch.getWeights().getAsRange<FlatSymbolRefAttr>(), kernel.getWeights())) {
       auto param = symbols->lookup<llm::ParamOp>(ref.getValue());
       if (!param || !weights.count(ref))
         return launch.emitOpError() << "weight " << ref << " has no place in the weight section";
       if (param.packedType() != arg.getType())
-        return launch.emitOpError() << "weight " << ref << " is " << param.packedType() << ", the kernel reads "
-                                    << arg.getType();
+        return launch.emitOpError() << "weight " << ref << " is " << param.packedType()
+                                    << ", the kernel reads " << arg.getType();
     }
     return checkKv(launch, kernel);
   }
@@ -179,8 +187,8 @@ private:
     if (launch.getKvLayer() >= int64_t(layers.size()))
       return launch.emitOpError() << "no rt.kv_layer " << launch.getKvLayer();
     KvLayerOp layer = layers[launch.getKvLayer()];
-    if (layer.getHeads() != kv.getHeads() || layer.getDim() != kv.getDim() || layer.getVDim() != kv.getVDim() ||
-        layer.getDtype() != kv.getDtype())
+    if (layer.getHeads() != kv.getHeads() || layer.getDim() != kv.getDim() ||
+        layer.getVDim() != kv.getVDim() || layer.getDtype() != kv.getDtype())
       return launch.emitOpError() << "KV layer " << launch.getKvLayer() << " is not " << kv;
     return success();
   }
@@ -244,7 +252,8 @@ private:
     for (StageOp stage : stagesOf(program))
       for (auto tap : stage.block().getOps<TapOp>()) {
         if (!seen.insert({int64_t(tap.getKind()), tap.getLayer()}).second)
-          return tap.emitOpError() << "second tap " << stringifyTapKind(tap.getKind()) << " " << tap.getLayer();
+          return tap.emitOpError() << "second tap " << stringifyTapKind(tap.getKind()) << " "
+                                   << tap.getLayer();
         int64_t rows = tap.getKind() == TapKind::Norm ? program.getMaxOut() : program.getMaxRows();
         if (tap.getWidth() < 1 || tap.getWidth() > tap.getStride() ||
             tap.getStride() * 4 * rows > bufferOf(tap.getSlot()).getBytes())

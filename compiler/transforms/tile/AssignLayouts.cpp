@@ -1,4 +1,5 @@
-//===- AssignLayouts.cpp - one layout per param --------------------------------------------------------------------===//
+//===- AssignLayouts.cpp - one layout per param
+//--------------------------------------------------------------------===//
 #include "compiler/transforms/tile/Passes.h"
 #include "dialects/llm/Llm.h"
 #include "dialects/tile/Tile.h"
@@ -26,7 +27,8 @@ struct AssignLayouts : transforms::impl::QfmtAssignLayoutsPassBase<AssignLayouts
       auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
       if (!kernel)
         return;
-      for (auto [ref, arg] : llvm::zip(launch.getParams().getAsRange<FlatSymbolRefAttr>(), kernel.getWeights())) {
+      for (auto [ref, arg] :
+           llvm::zip(launch.getParams().getAsRange<FlatSymbolRefAttr>(), kernel.getWeights())) {
         auto param = symbols.lookup<llm::ParamOp>(ref.getValue());
         auto want = cast<qfmt::PackedType>(arg.getType());
         if (!param) {

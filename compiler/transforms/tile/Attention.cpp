@@ -1,4 +1,5 @@
-//===- Attention.cpp - splits attention of small M classes over KV segments -------------------------------------===//
+//===- Attention.cpp - splits attention of small M classes over KV segments
+//-------------------------------------===//
 #include "compiler/transforms/tile/Passes.h"
 #include "compiler/transforms/tile/Prototype.h"
 #include "dialects/llm/Llm.h"
@@ -52,8 +53,9 @@ struct Attention : transforms::impl::TileAttentionPassBase<Attention> {
       outs.push_back(arg.getType());
 
     OpBuilder mb(kernel);
-    Prototype s(mb, loc, (kernel.getSymName() + "_split").str(), Family::AttnSplit, GridUnit::Segments, d.kv.getHeads(),
-                kernel.getRows(), kernel.getDomain(), {kernel.getInputs()[0].getType()}, {partials}, {});
+    Prototype s(mb, loc, (kernel.getSymName() + "_split").str(), Family::AttnSplit, GridUnit::Segments,
+                d.kv.getHeads(), kernel.getRows(), kernel.getDomain(), {kernel.getInputs()[0].getType()},
+                {partials}, {});
     IRMapping map;
     map.map(kernel.getInputs()[0], s.in(0));
     Value result;
@@ -62,8 +64,8 @@ struct Attention : transforms::impl::TileAttentionPassBase<Attention> {
         result = s.b.clone(inner, map)->getResult(0);
     s.store(result, s.out(0));
 
-    Prototype m(mb, loc, (kernel.getSymName() + "_merge").str(), Family::AttnMerge, GridUnit::Rows, 0, kernel.getRows(),
-                kernel.getDomain(), {partials}, outs, {});
+    Prototype m(mb, loc, (kernel.getSymName() + "_merge").str(), Family::AttnMerge, GridUnit::Rows, 0,
+                kernel.getRows(), kernel.getDomain(), {partials}, outs, {});
     Value v = LoadPartialsOp::create(m.b, loc, state, m.in(0), m.b.getI64IntegerAttr(d.segment),
                                      m.b.getI64IntegerAttr(d.window));
     m.storeAll(NormalizeOp::create(m.b, loc, fragOf(ctx, d.out.width), v));
@@ -71,9 +73,10 @@ struct Attention : transforms::impl::TileAttentionPassBase<Attention> {
     OpBuilder b(op);
     int64_t floats = partials.getEntry() * partials.getHeads() * segments;
     Type tensor = RankedTensorType::get({ShapedType::kDynamic, floats}, b.getF32Type());
-    auto first = LaunchOp::create(b, op.getLoc(), TypeRange{tensor}, FlatSymbolRefAttr::get(s.kernel), op.getIns(),
-                                  op.getKv(), b.getArrayAttr({}), b.getI64IntegerAttr(op.getKvLayer()), b.getI64IntegerAttr(op.getLayer()), UnitAttr(),
-                                  StringAttr());
+    auto first =
+        LaunchOp::create(b, op.getLoc(), TypeRange{tensor}, FlatSymbolRefAttr::get(s.kernel), op.getIns(),
+                         op.getKv(), b.getArrayAttr({}), b.getI64IntegerAttr(op.getKvLayer()),
+                         b.getI64IntegerAttr(op.getLayer()), UnitAttr(), StringAttr());
     auto second = LaunchOp::create(
         b, op.getLoc(), op.getResultTypes(), FlatSymbolRefAttr::get(m.kernel), first.getResults(), Value(),
         b.getArrayAttr({}), b.getI64IntegerAttr(-1), b.getI64IntegerAttr(op.getLayer()),

@@ -1,4 +1,5 @@
-//===- Dedup.cpp - equal kernels share one body, and get their names ----------------------------------------------===//
+//===- Dedup.cpp - equal kernels share one body, and get their names
+//----------------------------------------------===//
 #include "compiler/support/Support.h"
 #include "compiler/transforms/tile/Passes.h"
 #include "dialects/tile/Describe.h"
@@ -86,8 +87,8 @@ struct Dedup : transforms::impl::TileDedupPassBase<Dedup> {
       }
       ++numAfter;
       std::string rows = kernel.getRows() ? std::to_string(kernel.getRows()) : "N";
-      std::string name = ("k_" + stringifyFamily(kernel.getFamily()) + "_" + shapeOf(kernel) + "_m" + rows + "_" +
-                          support::shortHash(text))
+      std::string name = ("k_" + stringifyFamily(kernel.getFamily()) + "_" + shapeOf(kernel) + "_m" + rows +
+                          "_" + support::shortHash(text))
                              .str();
       while (!names.insert(name).second)
         name += "x"; // two texts with one hash

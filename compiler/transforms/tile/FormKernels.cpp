@@ -1,7 +1,8 @@
-//===- FormKernels.cpp - llm ops to kernel prototypes -----------------------------------------------------------===//
+//===- FormKernels.cpp - llm ops to kernel prototypes
+//-----------------------------------------------------------===//
 //
-// Walks each step once, in order. A group of ops that one kernel computes is formed at its last op; the others
-// are left dead and erased at the end. What is still alive then has no kernel and is an error.
+// Walks each step once, in order. A group of ops that one kernel computes is formed at its last op; the
+// others are left dead and erased at the end. What is still alive then has no kernel and is an error.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "compiler/transforms/tile/Passes.h"
@@ -31,9 +32,10 @@ constexpr int64_t kReplicatedRows = 8;
 /// Variants of llm ops that the bodies below can say.
 const std::set<std::string, std::less<>> &handledKeys() {
   static const std::set<std::string, std::less<>> keys = {
-      "act.f32", "act.i8", "bias", "embed.scale", "gate.gelu", "gate.gelu_tanh", "gate.silu", "gqa", "mask.causal",
-      "mask.window", "norm.groups", "norm.residual", "residual", "rope.half", "rope.interleaved", "rope.partial",
-      "rope.scale", "softcap", "v_dim"};
+      "act.f32",        "act.i8",        "bias",     "embed.scale", "gate.gelu",
+      "gate.gelu_tanh", "gate.silu",     "gqa",      "mask.causal", "mask.window",
+      "norm.groups",    "norm.residual", "residual", "rope.half",   "rope.interleaved",
+      "rope.partial",   "rope.scale",    "softcap",  "v_dim"};
   return keys;
 }
 
@@ -66,8 +68,8 @@ struct HeadChain {
 
 class Former {
 public:
-  Former(ModuleOp module, llm::StepOp step, SymbolTableCollection &tables, SmallVectorImpl<RopeTableOp> &ropes,
-         int64_t &counter, int64_t &fused)
+  Former(ModuleOp module, llm::StepOp step, SymbolTableCollection &tables,
+         SmallVectorImpl<RopeTableOp> &ropes, int64_t &counter, int64_t &fused)
       : module(module), step(step), tables(tables), ropes(ropes), counter(counter), fused(fused),
         mb(module.getContext()), b(module.getContext()) {
     mb.setInsertionPoint(step);
@@ -124,7 +126,8 @@ private:
   FailureOr<Type> slotOf(Operation *user, Value base) {
     if (auto act = dyn_cast<llm::ActType>(base.getType())) {
       if (act.getAct().getBlock() < 1)
-        return user->emitOpError() << "the rows of an activation block are undecided: run llm-specialize-steps first";
+        return user->emitOpError()
+               << "the rows of an activation block are undecided: run llm-specialize-steps first";
       return Type(ActType::get(b.getContext(), act.getDim(), act.getAct()));
     }
     return Type(rowsOf(base));
@@ -136,8 +139,8 @@ private:
     return param.packedType();
   }
 
-  Prototype begin(Location loc, Family family, GridUnit unit, int64_t count, Domain domain, ArrayRef<Type> ins,
-                  ArrayRef<Type> outs, ArrayRef<Type> weights) {
+  Prototype begin(Location loc, Family family, GridUnit unit, int64_t count, Domain domain,
+                  ArrayRef<Type> ins, ArrayRef<Type> outs, ArrayRef<Type> weights) {
     std::string name = ("p" + Twine(counter++) + "_" + stringifyFamily(family)).str();
     return Prototype(mb, loc, name, family, unit, count, rows, domain, ins, outs, weights);
   }
@@ -145,9 +148,10 @@ private:
   LaunchOp launch(Prototype &p, ArrayRef<Value> ins, Value kv, ArrayRef<FlatSymbolRefAttr> params,
                   ArrayRef<Type> results, bool cheap) {
     SmallVector<Attribute> refs(params.begin(), params.end());
-    auto op = LaunchOp::create(b, p.loc, TypeRange(results), FlatSymbolRefAttr::get(p.kernel), ValueRange(ins), kv,
-                               b.getArrayAttr(refs), b.getI64IntegerAttr(-1), b.getI64IntegerAttr(layer),
-                               cheap && rows != 0 ? b.getUnitAttr() : UnitAttr(), StringAttr());
+    auto op =
+        LaunchOp::create(b, p.loc, TypeRange(results), FlatSymbolRefAttr::get(p.kernel), ValueRange(ins), kv,
+                         b.getArrayAttr(refs), b.getI64IntegerAttr(-1), b.getI64IntegerAttr(layer),
+                         cheap && rows != 0 ? b.getUnitAttr() : UnitAttr(), StringAttr());
     if (p.kernel.getDomain() == Domain::Out)
       for (Value result : op.getResults())
         outDomain.insert(result);
@@ -169,14 +173,16 @@ private:
         .Case<llm::KvAppendOp>([&](auto o) { return formRopeKv(o, {}, chainOf(o.getK())); })
         .Case<llm::RopeOp>([&](llm::RopeOp o) { return formRopeKv({}, chainOf(o.getResult()), {}); })
         .Case<llm::GateOp>([&](llm::GateOp o) {
-          return formElementwise(o, Family::Gate, {o.getGate(), o.getUp()}, [&](Prototype &p, ValueRange v) -> Value {
-            return GateOp::create(p.b, p.loc, v[0].getType(), gateKind(o.getKind()), v[0], v[1]);
-          });
+          return formElementwise(
+              o, Family::Gate, {o.getGate(), o.getUp()}, [&](Prototype &p, ValueRange v) -> Value {
+                return GateOp::create(p.b, p.loc, v[0].getType(), gateKind(o.getKind()), v[0], v[1]);
+              });
         })
         .Case<llm::AddOp>([&](llm::AddOp o) {
-          return formElementwise(o, Family::Add, {o.getLhs(), o.getRhs()}, [&](Prototype &p, ValueRange v) -> Value {
-            return AddOp::create(p.b, p.loc, v[0].getType(), v[0], v[1]);
-          });
+          return formElementwise(o, Family::Add, {o.getLhs(), o.getRhs()},
+                                 [&](Prototype &p, ValueRange v) -> Value {
+                                   return AddOp::create(p.b, p.loc, v[0].getType(), v[0], v[1]);
+                                 });
         })
         .Case<llm::ScaleOp>([&](llm::ScaleOp o) {
           return formElementwise(o, Family::Scale, {o.getX()}, [&](Prototype &p, ValueRange v) -> Value {
@@ -209,7 +215,8 @@ private:
     auto producer = v.base.getDefiningOp<LaunchOp>();
     if (!producer || v.offset || v.width != llm::widthOf(v.base) || producer.getResult(0) != v.base ||
         producer.getTap())
-      return op.emitOpError() << "layer " << op.getLayer() << " must end with a value that one kernel stores whole";
+      return op.emitOpError() << "layer " << op.getLayer()
+                              << " must end with a value that one kernel stores whole";
     producer.setTap("layer");
     producer.setLayer(op.getLayer());
     layer = std::min<int64_t>(int64_t(op.getLayer()) + 1, std::max<int64_t>(lastLayer, op.getLayer()));
@@ -223,7 +230,7 @@ private:
     RowsType slot = rowsOf(op.getResult());
     Prototype p = begin(op.getLoc(), Family::Embed, GridUnit::Rows, 0, Domain::Rows, {}, {slot}, {*table});
     p.storeAll(EmbedOp::create(p.b, p.loc, fragOf(b.getContext(), slot.getWidth()), p.weight(0),
-                              b.getF32FloatAttr(op.getScale().convertToFloat())));
+                               b.getF32FloatAttr(op.getScale().convertToFloat())));
     LaunchOp l = launch(p, {}, {}, {op.getTableAttr()}, {op.getResult().getType()}, false);
     // A scale of its own right after is still the embedding.
     if (!op.getResult().hasOneUse() || !isa<llm::ScaleOp>(*op.getResult().user_begin()))
@@ -241,7 +248,9 @@ private:
     View x = viewOf(op.getX());
     llm::QuantizeOp quantize;
     bool rowsUsed = false, toLogits = false;
-    auto feedsLogits = [](Value v) { return llvm::any_of(v.getUsers(), [](auto *u) { return isa<llm::LogitsOp>(u); }); };
+    auto feedsLogits = [](Value v) {
+      return llvm::any_of(v.getUsers(), [](auto *u) { return isa<llm::LogitsOp>(u); });
+    };
     for (Operation *user : op.getResult().getUsers()) {
       if (auto q = dyn_cast<llm::QuantizeOp>(user); q && !quantize) {
         quantize = q;
@@ -273,7 +282,8 @@ private:
       ins.push_back(rowsOf(r.base));
       operands.push_back(r.base);
     }
-    Prototype p = begin(locOf({op, quantize}), Family::Norm, GridUnit::Rows, 0, domainOf(x.base), ins, outs, {*gamma});
+    Prototype p =
+        begin(locOf({op, quantize}), Family::Norm, GridUnit::Rows, 0, domainOf(x.base), ins, outs, {*gamma});
     // Loaded before the norm, added after it: y = residual + norm(x).
     Value residual = op.getResidual() ? p.load(p.in(1), r.offset, r.width) : Value();
     Value v = p.load(p.in(0), x.offset, x.width);
@@ -297,7 +307,8 @@ private:
     FailureOr<Type> act = slotOf(op, op.getResult());
     if (failed(act))
       return failure();
-    Prototype p = begin(op.getLoc(), Family::Quantize, GridUnit::Rows, 0, domainOf(x.base), {rowsOf(x.base)}, {*act}, {});
+    Prototype p = begin(op.getLoc(), Family::Quantize, GridUnit::Rows, 0, domainOf(x.base), {rowsOf(x.base)},
+                        {*act}, {});
     p.storeAll(p.load(p.in(0), x.offset, x.width));
     LaunchOp l = launch(p, {x.base}, {}, {}, {op.getResult().getType()}, true);
     op.getResult().replaceAllUsesWith(l.getResult(0));
@@ -340,13 +351,14 @@ private:
       weights.push_back(*bias);
       params.push_back(op.getBiasAttr());
     }
-    Prototype p = begin(op.getLoc(), Family::Linear, GridUnit::Panels, (w->getRows() + 15) / 16, domainOf(*x), ins,
-                        {rowsOf(op.getResult())}, weights);
+    Prototype p = begin(op.getLoc(), Family::Linear, GridUnit::Panels, (w->getRows() + 15) / 16, domainOf(*x),
+                        ins, {rowsOf(op.getResult())}, weights);
     Value v = dot(p, w->getRows());
     if (op.getBiasAttr())
       v = BiasOp::create(p.b, p.loc, v.getType(), v, p.weight(1));
     if (gate)
-      v = GateInterleavedOp::create(p.b, p.loc, fragOf(b.getContext(), w->getRows() / 2), gateKind(gate.getGate()), v);
+      v = GateInterleavedOp::create(p.b, p.loc, fragOf(b.getContext(), w->getRows() / 2),
+                                    gateKind(gate.getGate()), v);
     if (cap)
       v = SoftcapOp::create(p.b, p.loc, v.getType(), v, cap.getCap());
     if (op.getResidual())
@@ -371,8 +383,8 @@ private:
       return failure();
     if (domainOf(*x) != Domain::Out)
       return op.emitOpError() << "must follow llm.select_rows: a step yields logits of its output rows only";
-    Prototype p = begin(op.getLoc(), Family::Linear, GridUnit::Panels, (w->getRows() + 15) / 16, Domain::Out, {*slot},
-                        {rowsOf(op.getResult())}, {*w});
+    Prototype p = begin(op.getLoc(), Family::Linear, GridUnit::Panels, (w->getRows() + 15) / 16, Domain::Out,
+                        {*slot}, {rowsOf(op.getResult())}, {*w});
     Value v = dot(p, w->getRows());
     if (!op.getSoftcap().isZero())
       v = SoftcapOp::create(p.b, p.loc, v.getType(), v, op.getSoftcapAttr());
@@ -387,7 +399,8 @@ private:
     if (domainOf(x.base) == Domain::Out)
       return op.emitOpError() << "selects from rows that are selected already";
     RowsType out = rowsOf(op.getResult());
-    Prototype p = begin(op.getLoc(), Family::Select, GridUnit::Rows, 0, Domain::Out, {rowsOf(x.base)}, {out}, {});
+    Prototype p =
+        begin(op.getLoc(), Family::Select, GridUnit::Rows, 0, Domain::Out, {rowsOf(x.base)}, {out}, {});
     p.storeAll(p.load(p.in(0), x.offset, x.width, /*selected=*/true));
     LaunchOp l = launch(p, {x.base}, {}, {}, {op.getResult().getType()}, true);
     op.getResult().replaceAllUsesWith(l.getResult(0));
@@ -407,7 +420,8 @@ private:
         ins.push_back(rowsOf(views.back().base));
       }
     }
-    Prototype p = begin(op->getLoc(), family, GridUnit::Rows, 0, domainOf(operands[0]), ins, {rowsOf(op->getResult(0))}, {});
+    Prototype p = begin(op->getLoc(), family, GridUnit::Rows, 0, domainOf(operands[0]), ins,
+                        {rowsOf(op->getResult(0))}, {});
     SmallVector<Value> loaded;
     for (View &v : views)
       loaded.push_back(p.load(p.in(llvm::find(operands, v.base) - operands.begin()), v.offset, v.width));
@@ -419,7 +433,8 @@ private:
     return success();
   }
 
-  //===--- rope and KV ------------------------------------------------------------------------------------===//
+  //===--- rope and KV
+  //------------------------------------------------------------------------------------===//
 
   /// Ops that only this chain uses; `value` itself may have one more user, its consumer.
   HeadChain chainOf(Value value) {
@@ -483,8 +498,8 @@ private:
     for (RopeTableOp table : ropes)
       if (table.getInvFreqAttr() == rope.getInvFreq() && table.getScaleAttr() == rope.getScale())
         return table.getIndex();
-    ropes.push_back(RopeTableOp::create(mb, step.getLoc(), mb.getI64IntegerAttr(ropes.size()), rope.getInvFreq(),
-                                        rope.getScale(), rope.getName()));
+    ropes.push_back(RopeTableOp::create(mb, step.getLoc(), mb.getI64IntegerAttr(ropes.size()),
+                                        rope.getInvFreq(), rope.getScale(), rope.getName()));
     return ropes.size() - 1;
   }
 
@@ -495,8 +510,8 @@ private:
     if (c.rope) {
       llm::RopeAttr rope = c.rope.getRope();
       RopeStyle style = rope.getStyle() == llm::RopeStyle::Half ? RopeStyle::Half : RopeStyle::Interleaved;
-      v = RopeOp::create(p.b, p.loc, v.getType(), v, style, c.rope.getHeads(), rope.getHeadDim(), rope.getRotaryDim(),
-                         ropeTable(rope));
+      v = RopeOp::create(p.b, p.loc, v.getType(), v, style, c.rope.getHeads(), rope.getHeadDim(),
+                         rope.getRotaryDim(), ropeTable(rope));
     }
     return v;
   }
@@ -599,8 +614,8 @@ private:
       consumed.insert(quantize);
       ++fused;
     }
-    Prototype p = begin(locOf({op, quantize}), Family::Attention, GridUnit::Items, type.getHeads(), Domain::Rows,
-                        {rowsOf(q.base)}, {out}, {});
+    Prototype p = begin(locOf({op, quantize}), Family::Attention, GridUnit::Items, type.getHeads(),
+                        Domain::Rows, {rowsOf(q.base)}, {out}, {});
     MLIRContext *ctx = b.getContext();
     Value v = p.load(p.in(0), q.offset, q.width);
     OperationState state(p.loc, KvBlockOp::getOperationName());

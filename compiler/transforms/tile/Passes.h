@@ -1,4 +1,5 @@
-//===- Passes.h - passes from model ops to kernels -----------------------------------------------------------===//
+//===- Passes.h - passes from model ops to kernels
+//-----------------------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_TILE_PASSES_H
 #define INGOT_COMPILER_TRANSFORMS_TILE_PASSES_H
 

@@ -1,4 +1,5 @@
-//===- Prototype.cpp - builds tile.kernel bodies -----------------------------------------------------------------===//
+//===- Prototype.cpp - builds tile.kernel bodies
+//-----------------------------------------------------------------===//
 #include "compiler/transforms/tile/Prototype.h"
 
 using namespace mlir;
@@ -7,8 +8,9 @@ namespace ingot::tile {
 
 FragType fragOf(MLIRContext *context, int64_t width) { return FragType::get(context, width, {}); }
 
-Prototype::Prototype(OpBuilder &module, Location loc, StringRef name, Family family, GridUnit unit, int64_t count,
-                     int64_t rows, Domain domain, ArrayRef<Type> ins, ArrayRef<Type> outs, ArrayRef<Type> weights)
+Prototype::Prototype(OpBuilder &module, Location loc, StringRef name, Family family, GridUnit unit,
+                     int64_t count, int64_t rows, Domain domain, ArrayRef<Type> ins, ArrayRef<Type> outs,
+                     ArrayRef<Type> weights)
     : b(module), loc(loc) {
   OperationState state(loc, KernelOp::getOperationName());
   auto &props = state.getOrAddProperties<KernelOp::Properties>();

@@ -1,4 +1,5 @@
-//===- Registration.cpp - passes of this folder by name ------------------------------------------------------------===//
+//===- Registration.cpp - passes of this folder by name
+//------------------------------------------------------------===//
 #include "compiler/transforms/tile/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"

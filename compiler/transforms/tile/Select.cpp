@@ -1,4 +1,5 @@
-//===- Select.cpp - schedules, dot kinds and layouts from the kernel registry -----------------------------------===//
+//===- Select.cpp - schedules, dot kinds and layouts from the kernel registry
+//-----------------------------------===//
 #include "compiler/support/KernelRegistry.h"
 #include "compiler/transforms/tile/Passes.h"
 #include "dialects/tile/Describe.h"
@@ -153,7 +154,8 @@ struct Select : transforms::impl::TileSelectPassBase<Select> {
       return signalPassFailure();
     }
     if (!llvm::is_contained(registry->targets(), isa.getValue())) {
-      module.emitError() << "unknown target '" << isa << "'; --isa takes " << llvm::join(registry->targets(), ", ");
+      module.emitError() << "unknown target '" << isa << "'; --isa takes "
+                         << llvm::join(registry->targets(), ", ");
       return signalPassFailure();
     }
     // One launch of each kernel, to name its params in messages.
@@ -175,17 +177,19 @@ struct Select : transforms::impl::TileSelectPassBase<Select> {
         best = &c;
 
     Builder b(kernel.getContext());
-    auto schedule = ScheduleAttr::getChecked([&] { return kernel.emitOpError() << "registry row for " << isa << ": "; },
-                                             b.getContext(), best->vector, best->panels, best->rows, best->unroll,
-                                             best->prefetch, best->chunk, best->ops);
+    auto schedule = ScheduleAttr::getChecked(
+        [&] { return kernel.emitOpError() << "registry row for " << isa << ": "; }, b.getContext(),
+        best->vector, best->panels, best->rows, best->unroll, best->prefetch, best->chunk, best->ops);
     if (!schedule)
       return failure();
     std::optional<qfmt::Layout> layout;
     if (!best->layout.empty() && !(layout = qfmt::parseLayout(best->layout)))
-      return kernel.emitOpError() << "registry row for " << isa << " wants unknown layout '" << best->layout << "'";
+      return kernel.emitOpError() << "registry row for " << isa << " wants unknown layout '" << best->layout
+                                  << "'";
     std::optional<DotKind> dot;
     if (!best->dot.empty() && (!(dot = symbolizeDotKind(best->dot)) || *dot == DotKind::Undecided))
-      return kernel.emitOpError() << "registry row for " << isa << " has unknown dot kind '" << best->dot << "'";
+      return kernel.emitOpError() << "registry row for " << isa << " has unknown dot kind '" << best->dot
+                                  << "'";
     bool done = true;
     kernel.walk([&](Operation *op) {
       Value w;
@@ -229,7 +233,8 @@ struct Select : transforms::impl::TileSelectPassBase<Select> {
       diag << " with scheme " << q.scheme << " (" << q.n << "x" << q.k << ")";
     else if (q.headDim || q.vDim)
       diag << " with heads of " << (q.headDim ? q.headDim : q.vDim);
-    diag << " on target " << q.isa << " for " << (q.rows ? std::to_string(q.rows) : "any number of") << " rows";
+    diag << " on target " << q.isa << " for " << (q.rows ? std::to_string(q.rows) : "any number of")
+         << " rows";
     for (const std::string &why : answer.refused)
       diag.attachNote(kernel.getLoc()) << why;
     diag << "; change it by " << (answer.hint.empty() ? "--isa" : answer.hint);
