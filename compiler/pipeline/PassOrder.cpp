@@ -54,10 +54,11 @@ void addPhase(mlir::OpPassManager &manager, Phase phase, const CompileOptions &o
   }
   case Phase::Kernel: {
     manager.addPass(createTileFormKernelsPass());
-    manager.addPass(createQfmtAssignLayoutsPass());
     if (!ref)
       manager.addPass(createTileAttentionPass());
     manager.addPass(createTileSelectPass(registry, isa));
+    // Kernels were chosen: each param gets the one layout that they read.
+    manager.addPass(createQfmtAssignLayoutsPass());
     manager.addPass(createTileDedupPass());
     break;
   }
