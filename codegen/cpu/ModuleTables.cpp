@@ -1,5 +1,4 @@
-//===- ModuleTables.cpp - planned programs to the tables of ingot_abi.h
-//------------------------------------------===//
+//===- ModuleTables.cpp - planned programs to the tables of ingot_abi.h ----------------------------===//
 #include "codegen/cpu/ModuleTables.h"
 
 #include "dialects/llm/Llm.h"

@@ -1,5 +1,4 @@
-//===- ModuleTables.h - planned programs to the tables of ingot_abi.h
-//------------------------------------------===//
+//===- ModuleTables.h - planned programs to the tables of ingot_abi.h ------------------------------===//
 //
 // Turns the rt dialect of a planned module into globals of the LLVM dialect: kernels, launches, taps,
 // programs, params, KV layers, rope tables, and the exported function `ingot_module_query_<isa>`. Each rt op

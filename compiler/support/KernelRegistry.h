@@ -1,5 +1,4 @@
-//===- KernelRegistry.h - what tile-select asks the code generators
-//---------------------------------------===//
+//===- KernelRegistry.h - what tile-select asks the code generators --------------------------------===//
 //
 // Abstract and free of MLIR: a code generator answers for each kernel prototype whether it can emit it for a
 // target, with which schedule, and which weight layout that code reads. The pipeline hands an implementation

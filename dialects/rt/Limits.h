@@ -1,5 +1,4 @@
-//===- Limits.h - limits of the ABI that programs are checked against
-//-------------------------------------------===//
+//===- Limits.h - limits of the ABI that programs are checked against ------------------------------===//
 //
 // The same numbers as runtime/abi/ingot_abi.h; codegen/cpu/ModuleTables.cpp, which sees both, asserts it.
 //

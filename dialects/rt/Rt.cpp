@@ -1,5 +1,4 @@
-//===- Rt.cpp - the rt dialect: registration and verifiers
-//---------------------------------------------------===//
+//===- Rt.cpp - the rt dialect: registration and verifiers -----------------------------------------===//
 #include "dialects/rt/Rt.h"
 
 #include "mlir/IR/Builders.h"

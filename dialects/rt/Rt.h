@@ -1,5 +1,4 @@
-//===- Rt.h - the rt dialect: the static program of one step
-//----------------------------------------------===//
+//===- Rt.h - the rt dialect: the static program of one step ---------------------------------------===//
 #ifndef INGOT_DIALECTS_RT_RT_H
 #define INGOT_DIALECTS_RT_RT_H
 

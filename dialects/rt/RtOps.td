@@ -1,4 +1,4 @@
-//===- RtOps.td - the rt dialect: the static program of one step ---------------------------------------------===//
+//===- RtOps.td - the rt dialect: the static program of one step -----------------------------------===//
 #ifndef INGOT_DIALECTS_RT_RTOPS_TD
 #define INGOT_DIALECTS_RT_RTOPS_TD
 

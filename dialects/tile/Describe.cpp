@@ -1,5 +1,4 @@
-//===- Describe.cpp - reads kernel bodies into plain structs
-//--------------------------------------------------===//
+//===- Describe.cpp - reads kernel bodies into plain structs ---------------------------------------===//
 //
 // Readers walk from the store back to the loads; whatever they do not reach is counted, so that an op that a
 // struct cannot express is an error and never silently dropped.

@@ -1,5 +1,4 @@
-//===- Describe.h - a kernel's body as plain structs
-//--------------------------------------------------------===//
+//===- Describe.h - a kernel's body as plain structs -----------------------------------------------===//
 //
 // Emitters do not walk ops: each family has a struct with everything its code depends on. `describe*` reads
 // it from a verified kernel; the kernel's verifier runs the same reader, so a verified kernel always

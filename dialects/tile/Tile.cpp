@@ -1,5 +1,4 @@
-//===- Tile.cpp - the tile dialect: registration, attributes, types
-//--------------------------------------===//
+//===- Tile.cpp - the tile dialect: registration, attributes, types --------------------------------===//
 #include "dialects/tile/Tile.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,5 +1,4 @@
-//===- Tile.h - the tile dialect
-//--------------------------------------------------------------------------===//
+//===- Tile.h - the tile dialect -------------------------------------------------------------------===//
 //
 // One kernel of the generated object: operands in ABI order, a body of coarse ops, a schedule. See TileOps.td
 // for how each family looks and Describe.h for the same as plain structs.

@@ -1,4 +1,4 @@
-//===- TileAttrs.td - attributes and types of the tile dialect ------------------------------------------===//
+//===- TileAttrs.td - attributes and types of the tile dialect -------------------------------------===//
 #ifndef INGOT_DIALECTS_TILE_TILEATTRS_TD
 #define INGOT_DIALECTS_TILE_TILEATTRS_TD
 

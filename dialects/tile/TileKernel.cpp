@@ -1,5 +1,4 @@
-//===- TileKernel.cpp - syntax, accessors and verifier of tile.kernel
-//--------------------------------------===//
+//===- TileKernel.cpp - syntax, accessors and verifier of tile.kernel ------------------------------===//
 #include "dialects/tile/Describe.h"
 #include "dialects/tile/Tile.h"
 

@@ -1,5 +1,4 @@
-//===- TileOps.cpp - verifiers and syntax of the ops inside a kernel
-//---------------------------------------===//
+//===- TileOps.cpp - verifiers and syntax of the ops inside a kernel -------------------------------===//
 #include "dialects/tile/Tile.h"
 
 #include "mlir/IR/Builders.h"

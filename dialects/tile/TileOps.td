@@ -1,4 +1,4 @@
-//===- TileOps.td - ops of the tile dialect ----------------------------------------------------------------===//
+//===- TileOps.td - ops of the tile dialect --------------------------------------------------------===//
 #ifndef INGOT_DIALECTS_TILE_TILEOPS_TD
 #define INGOT_DIALECTS_TILE_TILEOPS_TD
 

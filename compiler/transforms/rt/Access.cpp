@@ -1,5 +1,4 @@
-//===- Access.cpp - which memory a launch touches
-//-------------------------------------------------------------------===//
+//===- Access.cpp - which memory a launch touches --------------------------------------------------===//
 #include "compiler/transforms/rt/Access.h"
 
 using namespace mlir;

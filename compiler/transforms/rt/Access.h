@@ -1,5 +1,4 @@
-//===- Access.h - which memory a launch touches
-//------------------------------------------------------------------===//
+//===- Access.h - which memory a launch touches ----------------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_RT_ACCESS_H
 #define INGOT_COMPILER_TRANSFORMS_RT_ACCESS_H
 

@@ -1,5 +1,4 @@
-//===- Lower.cpp - steps of launches to programs of stages
-//----------------------------------------------------------===//
+//===- Lower.cpp - steps of launches to programs of stages -----------------------------------------===//
 #include "compiler/transforms/rt/Passes.h"
 #include "dialects/llm/Llm.h"
 #include "dialects/tile/Describe.h"

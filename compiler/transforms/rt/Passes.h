@@ -1,5 +1,4 @@
-//===- Passes.h - passes from kernels to the step program
-//------------------------------------------------------===//
+//===- Passes.h - passes from kernels to the step program ------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_RT_PASSES_H
 #define INGOT_COMPILER_TRANSFORMS_RT_PASSES_H
 

@@ -1,4 +1,4 @@
-//===- Passes.td - from kernels to the step program ------------------------------------------------------------===//
+//===- Passes.td - from kernels to the step program ------------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_RT_PASSES_TD
 #define INGOT_COMPILER_TRANSFORMS_RT_PASSES_TD
 

@@ -1,5 +1,4 @@
-//===- PlanMemory.cpp - offsets of buffers and weights
-//-----------------------------------------------------------------===//
+//===- PlanMemory.cpp - offsets of buffers and weights ---------------------------------------------===//
 //
 // Arena buffers live from the stage that writes them to the last stage that reads them: inside a stage
 // workers are not ordered. Private buffers live from launch to launch, since one worker runs them in order.

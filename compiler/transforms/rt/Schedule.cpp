@@ -1,5 +1,4 @@
-//===- Schedule.cpp - launches into the earliest stage that memory allows
-//--------------------------------------------===//
+//===- Schedule.cpp - launches into the earliest stage that memory allows --------------------------===//
 #include "compiler/transforms/rt/Access.h"
 #include "compiler/transforms/rt/Passes.h"
 

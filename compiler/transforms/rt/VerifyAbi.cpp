@@ -1,5 +1,4 @@
-//===- VerifyAbi.cpp - planned programs against the rules of the ABI
-//---------------------------------------------------===//
+//===- VerifyAbi.cpp - planned programs against the rules of the ABI -------------------------------===//
 //
 // Independent of the planner: replays each program launch by launch and checks who reads and overwrites what.
 //

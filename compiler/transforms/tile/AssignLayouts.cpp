@@ -1,5 +1,4 @@
-//===- AssignLayouts.cpp - one layout per param
-//--------------------------------------------------------------------===//
+//===- AssignLayouts.cpp - one layout per param ----------------------------------------------------===//
 #include "compiler/transforms/tile/Passes.h"
 #include "dialects/llm/Llm.h"
 #include "dialects/tile/Tile.h"

@@ -1,5 +1,4 @@
-//===- Attention.cpp - splits attention of small M classes over KV segments
-//-------------------------------------===//
+//===- Attention.cpp - splits attention of small M classes over KV segments ------------------------===//
 #include "compiler/transforms/tile/Passes.h"
 #include "compiler/transforms/tile/Prototype.h"
 #include "dialects/llm/Llm.h"

@@ -1,5 +1,4 @@
-//===- Dedup.cpp - equal kernels share one body, and get their names
-//----------------------------------------------===//
+//===- Dedup.cpp - equal kernels share one body, and get their names -------------------------------===//
 #include "compiler/support/Support.h"
 #include "compiler/transforms/tile/Passes.h"
 #include "dialects/tile/Describe.h"

@@ -1,5 +1,4 @@
-//===- FormKernels.cpp - llm ops to kernel prototypes
-//-----------------------------------------------------------===//
+//===- FormKernels.cpp - llm ops to kernel prototypes ----------------------------------------------===//
 //
 // Walks each step once, in order. A group of ops that one kernel computes is formed at its last op; the
 // others are left dead and erased at the end. What is still alive then has no kernel and is an error.

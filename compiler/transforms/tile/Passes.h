@@ -1,5 +1,4 @@
-//===- Passes.h - passes from model ops to kernels
-//-----------------------------------------------------------===//
+//===- Passes.h - passes from model ops to kernels -------------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_TILE_PASSES_H
 #define INGOT_COMPILER_TRANSFORMS_TILE_PASSES_H
 

@@ -1,4 +1,4 @@
-//===- Passes.td - from model ops to kernels ------------------------------------------------------------------===//
+//===- Passes.td - from model ops to kernels -------------------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_TILE_PASSES_TD
 #define INGOT_COMPILER_TRANSFORMS_TILE_PASSES_TD
 

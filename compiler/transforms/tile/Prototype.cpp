@@ -1,5 +1,4 @@
-//===- Prototype.cpp - builds tile.kernel bodies
-//-----------------------------------------------------------------===//
+//===- Prototype.cpp - builds tile.kernel bodies ---------------------------------------------------===//
 #include "compiler/transforms/tile/Prototype.h"
 
 using namespace mlir;

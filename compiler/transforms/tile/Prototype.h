@@ -1,5 +1,4 @@
-//===- Prototype.h - builds tile.kernel bodies
-//------------------------------------------------------------------===//
+//===- Prototype.h - builds tile.kernel bodies -----------------------------------------------------===//
 //
 // One function per step of a body; all bodies of the compiler are made here, so that the reader in
 // dialects/tile/Describe.cpp and this writer are the only two places that know their shape.

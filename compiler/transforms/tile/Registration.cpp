@@ -1,5 +1,4 @@
-//===- Registration.cpp - passes of this folder by name
-//------------------------------------------------------------===//
+//===- Registration.cpp - passes of this folder by name --------------------------------------------===//
 #include "compiler/transforms/tile/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"

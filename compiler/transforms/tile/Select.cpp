@@ -1,5 +1,4 @@
-//===- Select.cpp - schedules, dot kinds and layouts from the kernel registry
-//-----------------------------------===//
+//===- Select.cpp - schedules, dot kinds and layouts from the kernel registry ----------------------===//
 #include "compiler/support/KernelRegistry.h"
 #include "compiler/transforms/tile/Passes.h"
 #include "dialects/tile/Describe.h"

@@ -1,5 +1,4 @@
-//===- layout.cpp - prints the struct layout that generated tables use
-//---------------------------------------===//
+//===- layout.cpp - prints the struct layout that generated tables use -----------------------------===//
 #include "codegen/cpu/ModuleTables.h"
 
 int main() {
