@@ -282,6 +282,21 @@ TEST(Engine, FaultsStayWithTheirRequest) {
     expectSame(out.answers[i + 2], clean.answers[i], i);
 }
 
+TEST(Engine, PagesAreCleanForTheNext) {
+  // One page in the pool: the short request gets the poisoned one and loads it whole.
+  RunSetup s;
+  s.pages = 1;
+  Job bad, good;
+  bad.prompt = toy::prompt(3, 12);
+  bad.prompt[10] = toy::Poison;
+  bad.options.maxTokens = 2;
+  good.prompt = toy::prompt(4, 5);
+  good.options.maxTokens = 8;
+  Outcome out = runAll({bad, good}, s);
+  EXPECT_EQ(out.answers[0].finish, Finish::Error);
+  EXPECT_EQ(out.answers[1].tokens, toy::referenceGreedy(good.prompt, 8)) << out.answers[1].error;
+}
+
 TEST(Engine, KernelFailureIsReported) {
   for (unsigned threads : {1u, 3u}) {
     Job j;
