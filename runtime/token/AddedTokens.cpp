@@ -103,19 +103,22 @@ void AddedTokens::load(const Blob &blob, const Normalizer &normalizer) {
   normalized_.prepare();
 }
 
+/// As the reference implementation's `\w`: the joiners are in it.
+static bool isWordOrJoiner(uint32_t cp) { return isWord(cp) || cp == 0x200c || cp == 0x200d; }
+
 /// The character before `at` / at `at` of valid text belongs to a word.
 static bool wordBefore(std::string_view text, size_t at) {
   if (at == 0)
     return false;
   const char *p = text.data() + at;
   stepBack(p);
-  return isWord(decodeValid(p));
+  return isWordOrJoiner(decodeValid(p));
 }
 static bool wordAt(std::string_view text, size_t at) {
   if (at >= text.size())
     return false;
   const char *p = text.data() + at;
-  return isWord(decodeValid(p));
+  return isWordOrJoiner(decodeValid(p));
 }
 
 void AddedTokens::splitLeftmost(const Set &set, std::string_view text, const Regions &special,

@@ -103,6 +103,10 @@ static std::string_view stripSpace(std::string_view text, bool left, bool right)
 
 std::string Normalizer::apply(std::string_view in, Regex::Scratch &scratch, bool *movedStart) const {
   std::string text(in);
+  auto moved = [&] {
+    if (movedStart)
+      *movedStart = true;
+  };
   for (const Step &s : steps_) {
     switch (s.kind) {
     case INGOT_TOK_N_NFC: text = normalizeUnicode(text, NormalForm::NFC); break;
@@ -112,17 +116,19 @@ std::string Normalizer::apply(std::string_view in, Regex::Scratch &scratch, bool
     case INGOT_TOK_N_LOWERCASE: text = lowerCaseText(text); break;
     case INGOT_TOK_N_STRIP: {
       std::string_view kept = stripSpace(text, s.flags & 1, s.flags & 2);
-      if (movedStart && kept.data() != text.data())
-        *movedStart = true;
+      if (kept.data() != text.data())
+        moved();
       text = std::string(kept);
       break;
     }
     case INGOT_TOK_N_STRIP_ACCENTS: {
       std::string out;
-      for (const char *p = text.data(), *end = p + text.size(); p < end;) {
+      for (const char *begin = text.data(), *p = begin, *end = p + text.size(); p < end;) {
         const char *from = p;
         if (!(categoryBit(decodeValid(p)) & CatM))
           out.append(from, p);
+        else if (from == begin)
+          moved();
       }
       text = std::move(out);
       break;
@@ -131,14 +137,22 @@ std::string Normalizer::apply(std::string_view in, Regex::Scratch &scratch, bool
       if (!text.empty())
         text.insert(0, s.a);
       break;
-    case INGOT_TOK_N_REPLACE: text = replaceAll(text, s.a, s.b); break;
+    case INGOT_TOK_N_REPLACE:
+      if (s.b.empty() && text.compare(0, s.a.size(), s.a) == 0)
+        moved();
+      text = replaceAll(text, s.a, s.b);
+      break;
     case INGOT_TOK_N_REPLACE_REGEX: {
+      if (text.empty())
+        break; // the reference implementation finds nothing there, not even the empty match
       std::string out;
       size_t at = 0;
       s.regex.forEach(text, scratch, [&](size_t begin, size_t end) {
         out.append(text, at, begin - at);
         out += s.b;
         at = end;
+        if (begin == 0 && end > 0 && s.b.empty())
+          moved();
       });
       out.append(text, at, std::string::npos);
       text = std::move(out);

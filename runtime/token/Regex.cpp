@@ -15,6 +15,11 @@ static constexpr std::pair<uint32_t, uint32_t> kHan[] = {
     {0x2b740, 0x2b81d}, {0x2b820, 0x2cea1}, {0x2ceb0, 0x2ebe0}, {0x2ebf0, 0x2ee5d}, {0x2f800, 0x2fa1d},
     {0x30000, 0x3134a}, {0x31350, 0x323af}};
 
+/// Oniguruma's \w: as isWord, and the numbers of Latin-1 that are not decimal (its single-byte table has them).
+static bool isRegexWord(uint32_t cp) {
+  return isWord(cp) || cp == 0xb2 || cp == 0xb3 || cp == 0xb9 || (cp >= 0xbc && cp <= 0xbe);
+}
+
 bool CharSet::containsExact(uint32_t cp) const {
   bool in = false;
   for (const auto &r : ranges)
@@ -25,7 +30,8 @@ bool CharSet::containsExact(uint32_t cp) const {
   if (!in && categories)
     in = categoryBit(cp) & categories;
   if (!in && props) {
-    in = ((props & Space) && isSpace(cp)) || ((props & Word) && isWord(cp));
+    in = ((props & Space) && isSpace(cp)) || ((props & Word) && isRegexWord(cp)) ||
+         ((props & PosixWord) && isWord(cp));
     if (!in && (props & Han))
       in = std::any_of(std::begin(kHan), std::end(kHan),
                        [&](const auto &r) { return cp >= r.first && cp <= r.second; });
@@ -72,11 +78,11 @@ struct Regex::Run {
     if (pos > begin) {
       const char *p = pos;
       stepBack(p);
-      before = isWord(decodeValid(p));
+      before = isRegexWord(decodeValid(p));
     }
     if (pos < end) {
       const char *p = pos;
-      after = isWord(decodeValid(p));
+      after = isRegexWord(decodeValid(p));
     }
     return before != after;
   }

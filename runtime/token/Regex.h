@@ -30,7 +30,7 @@ namespace ingot::token {
 /// A set of code points: a union of ranges, categories, properties and other sets, cut with further sets, then
 /// possibly negated.
 struct CharSet {
-  enum Prop : uint8_t { Space = 1, Word = 2, Han = 4 };
+  enum Prop : uint8_t { Space = 1, Word = 2, Han = 4, PosixWord = 8 };
   std::vector<std::pair<uint32_t, uint32_t>> ranges;
   uint32_t categories = 0;
   uint8_t props = 0;

@@ -80,24 +80,18 @@ bool namedSet(std::string_view raw, CharSet &set) {
   if (name == "space" || name == "whitespace")
     set.props |= CharSet::Space;
   else if (name == "word")
-    set.props |= CharSet::Word;
+    set.props |= CharSet::PosixWord;
   else if (name == "han")
     set.props |= CharSet::Han;
   else if (name == "any")
     set.ranges.push_back({0, kMaxCodePoint});
   else if (name == "ascii")
     set.ranges.push_back({0, 0x7f});
-  else if (name == "alpha" || name == "alphabetic")
-    set.categories |= CatL | CatM | CatNl;
-  else if (name == "alnum")
-    set.categories |= CatL | CatM | CatNl | CatNd;
   else if (name == "upper" || name == "uppercase")
-    set.categories |= CatLu;
-  else if (name == "lower" || name == "lowercase")
-    set.categories |= CatLl;
+    set.categories |= CatLu, set.ranges.insert(set.ranges.end(), {{0x2160, 0x216f}, {0x24b6, 0x24cf}, {0x1f130, 0x1f149},
+                                                                 {0x1f150, 0x1f169}, {0x1f170, 0x1f189}});
   else if (name == "punct")
-    set.categories |= CatP, set.ranges.insert(set.ranges.end(), {{'$', '$'}, {'+', '+'}, {'<', '>'}, {'^', '^'},
-                                                                {'`', '`'}, {'|', '|'}, {'~', '~'}});
+    set.categories |= CatP | CatS;
   else if (name == "cntrl")
     set.categories |= CatCc;
   else if (name == "blank")
@@ -503,6 +497,8 @@ private:
       return true;
     }
     if (setEscape(set)) {
+      if (set.props & CharSet::Word) // in a class \w is the plain property
+        set.props = CharSet::PosixWord;
       isSet = true;
       return true;
     }

@@ -180,7 +180,7 @@ bool HfStages::onePreTokenizer(const Json &j, const std::string &type, const std
     s.kind = INGOT_TOK_P_DIGITS;
     s.flags = individual;
   } else if (type == "Whitespace") {
-    s = {INGOT_TOK_P_SPLIT_REGEX, INGOT_TOK_REMOVED | 8u, R"(\w+|[^\w\s]+)", ""};
+    s = {INGOT_TOK_P_SPLIT_REGEX, INGOT_TOK_REMOVED | 8u, R"([[:word:]\x{200C}\x{200D}]+|[^[:word:]\x{200C}\x{200D}\s]+)", ""};
     if (!knownFields(j, where, {"type"}))
       return false;
   } else if (type == "WhitespaceSplit") {
