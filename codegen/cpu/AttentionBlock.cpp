@@ -82,17 +82,24 @@ void AttentionBlock::reset(Value count, bool total) {
   });
 }
 
-void AttentionBlock::setBlock(Value tableRow, Value blockStart, Value head, Value firstPage, Value lastPage) {
+Value AttentionBlock::pagePointer(Value tableRow, Value entry, Value headOffset, Value firstPage, Value lastPage) {
+  // Beyond the item's keys the table holds nothing: take a page that is there, its keys are masked.
+  entry = k.maxS(k.minS(entry, lastPage), firstPage);
+  Value index = k.extU(k.loadAt(k.i32(), tableRow, k.mul(entry, 4)), k.i64());
+  return k.gep(cache, k.add(k.mul(index, core.kv.pageBytes()), headOffset));
+}
+
+void AttentionBlock::setBlock(Value tableRow, Value blockStart, Value head, Value firstPage, Value lastPage,
+                              bool ahead) {
   block = blockStart;
-  int64_t elem = spec::kvElemBytes(core.kv.type);
-  Value headOffset = k.mul(head, core.kv.headElems() * elem);
+  fetch = ahead;
+  Value headOffset = k.mul(head, core.kv.headElems() * spec::kvElemBytes(core.kv.type));
   Value first = k.shrU(blockStart, 4);
-  for (int64_t j = 0; j < 4; ++j) {
-    // Beyond the item's keys the table holds nothing: read a page that is there, its keys are masked.
-    Value entry = k.maxS(k.minS(k.add(first, j), lastPage), firstPage);
-    Value index = k.extU(k.loadAt(k.i32(), tableRow, k.mul(entry, 4)), k.i64());
-    page[j] = k.gep(cache, k.add(k.mul(index, core.kv.pageBytes()), headOffset));
-  }
+  for (int64_t j = 0; j < 4; ++j)
+    page[j] = pagePointer(tableRow, k.add(first, j), headOffset, firstPage, lastPage);
+  if (ahead)
+    for (int64_t j = 0; j < 4; ++j)
+      next[j] = pagePointer(tableRow, k.add(first, j + 4), headOffset, firstPage, lastPage);
 }
 
 /// scores[r][key] = chain over d of fma(q, k): lanes are keys. Written to the probabilities' array.
@@ -108,6 +115,9 @@ void AttentionBlock::scores(Value qBase) {
       KernelBuilder::Values keys, next;
       for (int64_t j = 0; j < pages; ++j)
         keys.push_back(loadLanes(k, stored, page[j0 + j], kOff));
+      if (fetch) // V of the same pages, at the same pace
+        for (int64_t j = 0; j < pages; ++j)
+          k.prefetch(k.gep(k.gep(page[j0 + j], core.kv.dim * spec::kKvPage * elem), kOff), 3);
       for (int64_t r = 0; r < rows; ++r) {
         Value q = k.loadBroadcast(k.f32(), qAt, r * s.qStride);
         for (int64_t j = 0; j < pages; ++j)
@@ -183,15 +193,20 @@ void AttentionBlock::valueColumns(Value index, Value column, int64_t vecs, int64
     Value vBase = k.gep(k.gep(page[j], core.kv.dim * spec::kKvPage * elem), k.mul(column, elem));
     acc = k.forLoop(first, last, k.c64(1), acc, [&](Value slot, ValueRange carried) {
       Value row = k.gep(vBase, k.mul(slot, core.kv.vDim * elem)), p = k.gep(prob, k.mul(slot, 4));
-      KernelBuilder::Values v, next;
+      KernelBuilder::Values v, sums;
       for (int64_t c = 0; c < vecs; ++c)
         v.push_back(loadLanes(k, stored, row, c * 16 * elem, c == vecs - 1 && tail ? tail : 16));
+      if (fetch) { // K of the next block: as many bytes a slot as V has
+        Value at = k.gep(next[j], k.add(k.mul(slot, core.kv.vDim * elem), k.mul(column, elem)));
+        for (int64_t c = 0; c < vecs * 16 * elem; c += 64)
+          k.prefetch(k.gep(at, c), 3);
+      }
       for (int64_t r = 0; r < rows; ++r) {
         Value weight = k.loadBroadcast(k.f32(), p, r * 256 + j * 64);
         for (int64_t c = 0; c < vecs; ++c)
-          next.push_back(k.fma(weight, v[c], carried[r * vecs + c]));
+          sums.push_back(k.fma(weight, v[c], carried[r * vecs + c]));
       }
-      return next;
+      return sums;
     });
   }
   for (int64_t r = 0; r < rows; ++r)
@@ -211,10 +226,13 @@ void AttentionBlock::values(Value index, Value keyLow, Value keyHigh) {
     valueColumns(index, k.c64(whole * width), (rest + 15) / 16, rest % 16, keyLow, keyHigh);
 }
 
-void AttentionBlock::run(Value index, Value keyLow, Value keyHigh) {
+void AttentionBlock::run(Value index, Value keyLow, Value keyHigh, bool first) {
+  bool saved = fetch;
+  fetch = fetch && first;
   scores(k.gep(at(s.q), k.mul(index, s.qStride)));
   softmax(index);
   values(index, keyLow, keyHigh);
+  fetch = saved;
 }
 
 MergeFactors cpu::emitMergeFactors(KernelBuilder &k, Value mTotal, Value lTotal, Value m, Value l) {

@@ -42,11 +42,13 @@ public:
 
   /// Pages of the block's 64 positions from `block` (i64 multiple of 64), clamped to the pages firstPage ..
   /// lastPage that hold keys of this item, at kv head `head`.
-  void setBlock(Value tableRow, Value block, Value head, Value firstPage, Value lastPage);
+  /// With `ahead`, run() prefetches V of this block and K of the next one: for kernels that see each key once.
+  void setBlock(Value tableRow, Value block, Value head, Value firstPage, Value lastPage, bool ahead = false);
 
   /// Scores, softmax and values of the current block for vectors index .. index + tile.rows - 1. Keys outside
   /// keyLow .. keyHigh - 1 (inside the block, i64 0 .. 64) are seen by none of them.
-  void run(Value index, Value keyLow, Value keyHigh);
+  /// `first`: the block's first run, which prefetches.
+  void run(Value index, Value keyLow, Value keyHigh, bool first = false);
 
   /// total = total merged with the segment's state, for vectors 0 .. count - 1.
   void mergeTotals(Value count);
@@ -66,7 +68,10 @@ private:
   Value base, cache;
   Value block;
   Value page[4]; ///< K of the head, V follows
+  Value next[4]; ///< the same of the following block; null without prefetch
+  bool fetch = false;
 
+  Value pagePointer(Value tableRow, Value entry, Value headOffset, Value firstPage, Value lastPage);
   void scores(Value qBase);
   void softmax(Value index);
   void values(Value index, Value keyLow, Value keyHigh);

@@ -98,10 +98,10 @@ private:
     Value start = k.mul(segment, seg);
     Value b0 = k.maxS(start, k.and_(k0, k.c64(~(blk - 1)))), b1 = k.minS(k.add(start, seg), k1);
     k.forLoop(b0, b1, blk, [&](Value b) {
-      block.setBlock(tableRow, b, head, k.shrU(k0, 4), k.shrU(p, 4));
+      block.setBlock(tableRow, b, head, k.shrU(k0, 4), k.shrU(p, 4), /*ahead=*/true);
       Value low = k.maxS(k.sub(k0, b), k.c64(0)), high = k.minS(k.sub(k1, b), k.c64(blk));
       for (int64_t v = 0; v < scratch.vectors; v += R)
-        block.run(k.c64(v), low, high);
+        block.run(k.c64(v), low, high, /*first=*/v == 0);
     });
     for (int64_t g = 0; g < G; ++g) {
       Value dst = entryPointer(k, s.layout, partials, row, k.add(k.mul(head, G), g), segment);
