@@ -1,4 +1,4 @@
-//===- Support.cpp - small helpers shared by the compiler's folders ------------------------------------===//
+//===- Support.cpp - small helpers shared by the compiler's folders --------------------------------===//
 #include "compiler/support/Support.h"
 
 #include "llvm/Support/FileUtilities.h"

@@ -1,4 +1,4 @@
-//===- Support.h - small helpers shared by the compiler's folders --------------------------------------===//
+//===- Support.h - small helpers shared by the compiler's folders ----------------------------------===//
 //
 // Includes nothing but LLVM's Support, so that every folder may use it.
 //
@@ -15,7 +15,8 @@
 
 namespace ingot::support {
 
-/// Checked arithmetic on sizes that come from files: none on overflow or, for `checkedRoundUp`, where `unit` is 0.
+/// Checked arithmetic on sizes that come from files: none on overflow or, for `checkedRoundUp`, where `unit`
+/// is 0.
 std::optional<uint64_t> checkedAdd(uint64_t a, uint64_t b);
 std::optional<uint64_t> checkedMul(uint64_t a, uint64_t b);
 std::optional<uint64_t> checkedRoundUp(uint64_t a, uint64_t unit);
@@ -24,8 +25,8 @@ std::optional<uint64_t> checkedRoundUp(uint64_t a, uint64_t unit);
 /// content hash.
 std::string shortHash(llvm::StringRef bytes);
 
-/// Writes `bytes` to `path` through a temporary file in the same folder and a rename, so that a failure leaves
-/// nothing half-written.
+/// Writes `bytes` to `path` through a temporary file in the same folder and a rename, so that a failure
+/// leaves nothing half-written.
 llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef bytes);
 
 } // namespace ingot::support

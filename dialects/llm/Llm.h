@@ -1,4 +1,4 @@
-//===- Llm.h - the llm dialect: a transformer model over a ragged batch ---------------------------------===//
+//===- Llm.h - the llm dialect: a transformer model over a ragged batch ----------------------------===//
 #ifndef INGOT_DIALECTS_LLM_LLM_H
 #define INGOT_DIALECTS_LLM_LLM_H
 

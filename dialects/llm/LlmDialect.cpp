@@ -1,4 +1,4 @@
-//===- LlmDialect.cpp - attributes and types of the llm dialect ----------------------------------------===//
+//===- LlmDialect.cpp - attributes and types of the llm dialect ------------------------------------===//
 #include "dialects/llm/Llm.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -43,7 +43,8 @@ bool isRowsType(Type type) {
 
 bool isIdsType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getRank() == 1 && tensor.isDynamicDim(0) && tensor.getElementType().isSignlessInteger(32);
+  return tensor && tensor.getRank() == 1 && tensor.isDynamicDim(0) &&
+         tensor.getElementType().isSignlessInteger(32);
 }
 
 RankedTensorType rowsType(MLIRContext *context, int64_t width) {
@@ -97,8 +98,8 @@ Attribute RopeAttr::parse(AsmParser &parser, Type) {
     return {};
   FailureOr<RopeStyle> style = FieldParser<RopeStyle>::parse(parser);
   if (failed(style) || parseKeyEqual(parser, "head_dim") || parser.parseInteger(headDim) ||
-      parseKeyEqual(parser, "rotary_dim") || parser.parseInteger(rotaryDim) || parseKeyEqual(parser, "scale") ||
-      parseF64(parser, scale) || parseKeyEqual(parser, "inv_freq") ||
+      parseKeyEqual(parser, "rotary_dim") || parser.parseInteger(rotaryDim) ||
+      parseKeyEqual(parser, "scale") || parseF64(parser, scale) || parseKeyEqual(parser, "inv_freq") ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
                                      [&] { return parseF64(parser, freqs.emplace_back()); }) ||
       parseKeyEqual(parser, "name") || parser.parseString(&name) || parser.parseGreater())
@@ -120,10 +121,11 @@ void RopeAttr::print(AsmPrinter &p) const {
 }
 
 LogicalResult RopeAttr::verify(function_ref<InFlightDiagnostic()> emitError, RopeStyle style, int64_t headDim,
-                               int64_t rotaryDim, FloatAttr scale, DenseF64ArrayAttr invFreq, StringAttr name) {
+                               int64_t rotaryDim, FloatAttr scale, DenseF64ArrayAttr invFreq,
+                               StringAttr name) {
   if (headDim <= 0 || rotaryDim <= 0 || rotaryDim > headDim || rotaryDim % 2 != 0)
-    return emitError() << "rope_attr_c1: rotary_dim must be even and lie in 2..head_dim, got " << rotaryDim << " of "
-                       << headDim;
+    return emitError() << "rope_attr_c1: rotary_dim must be even and lie in 2..head_dim, got " << rotaryDim
+                       << " of " << headDim;
   if (invFreq.size() != rotaryDim / 2)
     return emitError() << "rope_attr_c2: " << rotaryDim / 2 << " inverse frequencies expected, got "
                        << invFreq.size();
@@ -160,7 +162,8 @@ Attribute EpilogueAttr::parse(AsmParser &parser, Type) {
   if (parser.parseGreater())
     return {};
   MLIRContext *context = parser.getContext();
-  return parser.getChecked<EpilogueAttr>(loc, context, *kind, gate, FloatAttr::get(Float32Type::get(context), cap));
+  return parser.getChecked<EpilogueAttr>(loc, context, *kind, gate,
+                                         FloatAttr::get(Float32Type::get(context), cap));
 }
 
 void EpilogueAttr::print(AsmPrinter &p) const {
@@ -174,8 +177,8 @@ void EpilogueAttr::print(AsmPrinter &p) const {
   p << ">";
 }
 
-LogicalResult EpilogueAttr::verify(function_ref<InFlightDiagnostic()> emitError, EpilogueKind kind, GateKind gate,
-                                   FloatAttr cap) {
+LogicalResult EpilogueAttr::verify(function_ref<InFlightDiagnostic()> emitError, EpilogueKind kind,
+                                   GateKind gate, FloatAttr cap) {
   if (!cap.getType().isF32())
     return emitError() << "epilogue_c1: the cap must be f32";
   float value = cap.getValue().convertToFloat();
@@ -186,8 +189,8 @@ LogicalResult EpilogueAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 //===-- Types ------------------------------------------------------------------------------------------===//
 
-LogicalResult KvType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t layer, int64_t heads, int64_t dim,
-                             int64_t vDim, KvDtype dtype) {
+LogicalResult KvType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t layer, int64_t heads,
+                             int64_t dim, int64_t vDim, KvDtype dtype) {
   if (layer < 0 || heads <= 0 || dim <= 0 || vDim <= 0)
     return emitError() << "kv_c1: layer must not be negative, heads, dim and v_dim must be positive";
   return success();

@@ -1,4 +1,4 @@
-//===- LlmOps.cpp - builders, verifiers and variant keys of llm operations ------------------------------===//
+//===- LlmOps.cpp - builders, verifiers and variant keys of llm operations -------------------------===//
 //
 // Every message starts with the label of the constraint in LlmOps.td.
 //
@@ -64,7 +64,9 @@ ConfigOp findConfig(ModuleOp module) {
 }
 
 static bool finite(const APFloat &value) { return value.isFinite(); }
-static bool positive(const APFloat &value) { return value.isFinite() && !value.isZero() && !value.isNegative(); }
+static bool positive(const APFloat &value) {
+  return value.isFinite() && !value.isZero() && !value.isNegative();
+}
 static bool finiteNotNegative(const APFloat &value) {
   return value.isFinite() && (value.isZero() || !value.isNegative());
 }
@@ -86,8 +88,11 @@ static InFlightDiagnostic paramError(Operation *op, const char *label, ParamOp p
 //===-- Module level -----------------------------------------------------------------------------------===//
 
 LogicalResult ConfigOp::verify() {
-  for (auto [name, value] : {std::pair<const char *, int64_t>{"vocab", getVocab()}, {"hidden", getHidden()},
-                             {"layers", getLayers()}, {"max_context", getMaxContext()}, {"max_seqs", getMaxSeqs()},
+  for (auto [name, value] : {std::pair<const char *, int64_t>{"vocab", getVocab()},
+                             {"hidden", getHidden()},
+                             {"layers", getLayers()},
+                             {"max_context", getMaxContext()},
+                             {"max_seqs", getMaxSeqs()},
                              {"page", getPage()}})
     if (value <= 0)
       return emitOpError("config_c1: ") << name << " must be positive, got " << value;
@@ -96,8 +101,8 @@ LogicalResult ConfigOp::verify() {
   return success();
 }
 
-void ParamOp::build(OpBuilder &builder, OperationState &state, StringRef name, PackedType type, Scheme sourceScheme,
-                    ExtAttr source, StringRef tensor) {
+void ParamOp::build(OpBuilder &builder, OperationState &state, StringRef name, PackedType type,
+                    Scheme sourceScheme, ExtAttr source, StringRef tensor) {
   MLIRContext *context = builder.getContext();
   int64_t extent = type.isVector() ? type.getCols() : type.getRows();
   build(builder, state, builder.getStringAttr(name), TypeAttr::get(type),
@@ -106,9 +111,7 @@ void ParamOp::build(OpBuilder &builder, OperationState &state, StringRef name, P
         builder.getF32FloatAttr(0.0f), builder.getStrArrayAttr({tensor}));
 }
 
-SmallVector<ExtAttr> ParamOp::sourceList() {
-  return llvm::to_vector(getSources().getAsRange<ExtAttr>());
-}
+SmallVector<ExtAttr> ParamOp::sourceList() { return llvm::to_vector(getSources().getAsRange<ExtAttr>()); }
 
 LogicalResult ParamOp::verify() {
   PackedType type = packedType();
@@ -123,7 +126,8 @@ LogicalResult ParamOp::verify() {
     std::optional<int64_t> bytes = type.isVector() ? qfmt::fileBytes(sourceScheme(), 1, extent)
                                                    : qfmt::fileBytes(sourceScheme(), extent, type.getCols());
     if (!bytes || *bytes != source.getBytes()) {
-      InFlightDiagnostic diag = emitOpError("param_c3: ") << source << " holds " << source.getBytes() << " bytes, ";
+      InFlightDiagnostic diag = emitOpError("param_c3: ")
+                                << source << " holds " << source.getBytes() << " bytes, ";
       if (bytes)
         return diag << "the shape needs " << *bytes;
       return diag << "but " << qfmt::schemeName(sourceScheme()) << " does not fit the shape";
@@ -143,7 +147,8 @@ LogicalResult ParamOp::verify() {
     break;
   case Recipe::Interleave16:
     if (sources.size() != 2 || extents[0] != extents[1] || extents[0] % 16 != 0)
-      return emitOpError("param_c4: interleave16 needs two sources of equal extents that are multiples of 16");
+      return emitOpError(
+          "param_c4: interleave16 needs two sources of equal extents that are multiples of 16");
     break;
   }
   if (type.getScheme() != sourceScheme() && type.getScheme() != Scheme::F32)
@@ -154,7 +159,8 @@ LogicalResult ParamOp::verify() {
   if (!finite(getOffsetAdd()) || (!getOffsetAdd().isZero() && !type.isVector()))
     return emitOpError("param_c7: offset_add must be finite and is for vectors only");
   if (!getTensors().empty() && getTensors().size() != sources.size())
-    return emitOpError("param_c8: ") << getTensors().size() << " tensor names for " << sources.size() << " sources";
+    return emitOpError("param_c8: ") << getTensors().size() << " tensor names for " << sources.size()
+                                     << " sources";
   return success();
 }
 
@@ -172,17 +178,24 @@ void StepOp::build(OpBuilder &builder, OperationState &state, StringRef name, in
 
 ParseResult StepOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &builder, ArrayRef<Type> inputs, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag, std::string &) {
-    return builder.getFunctionType(inputs, results);
-  };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(result.name), buildType,
-                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(inputs, results); };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
 }
 
 void StepOp::print(OpAsmPrinter &p) {
-  function_interface_impl::printFunctionOp(p, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
-                                           getArgAttrsAttrName(), getResAttrsAttrName());
+  p << ' ';
+  p.printSymbolName(getSymName());
+  function_interface_impl::printFunctionSignature(p, *this, getArgumentTypes(), /*isVariadic=*/false,
+                                                  getResultTypes());
+  SmallVector<StringRef> elided{getFunctionTypeAttrName(), getArgAttrsAttrName(), getResAttrsAttrName()};
+  if (getRows() == 0)
+    elided.push_back(getRowsAttrName());
+  function_interface_impl::printFunctionAttributes(p, *this, elided);
+  p << ' ';
+  p.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/true);
 }
 
 LogicalResult StepOp::verify() {
@@ -241,8 +254,8 @@ static qfmt::ActAttr actOf(Value x) {
 qfmt::ActAttr LogitsOp::getAct() { return actOf(getX()); }
 
 void LogitsOp::build(OpBuilder &builder, OperationState &state, Value x, ParamOp head, float softcap) {
-  build(builder, state, rowsType(builder.getContext(), head.packedType().getRows()), x, FlatSymbolRefAttr::get(head),
-        builder.getF32FloatAttr(softcap));
+  build(builder, state, rowsType(builder.getContext(), head.packedType().getRows()), x,
+        FlatSymbolRefAttr::get(head), builder.getF32FloatAttr(softcap));
 }
 
 LogicalResult LogitsOp::verify() {
@@ -257,12 +270,14 @@ LogicalResult LogitsOp::verifySymbolUses(SymbolTableCollection &tables) {
     return failure();
   PackedType type = head.packedType();
   if (type.getCols() != widthOf(getX()))
-    return paramError(*this, "logits_c1", head) << "x is " << widthOf(getX()) << " wide, the head is " << type;
+    return paramError(*this, "logits_c1", head)
+           << "x is " << widthOf(getX()) << " wide, the head is " << type;
   if (type.getRows() != widthOf(getResult()))
     return paramError(*this, "logits_c2", head)
            << "the result is " << widthOf(getResult()) << " wide, the head is " << type;
   if (getAct().isQuantized() && type.isFloat())
-    return paramError(*this, "logits_c4", head) << "quantized activations need a quantized weight, got " << type;
+    return paramError(*this, "logits_c4", head)
+           << "quantized activations need a quantized weight, got " << type;
   return success();
 }
 
@@ -314,7 +329,8 @@ LogicalResult LinearOp::verify() {
   for (EpilogueAttr epilogue : epilogueList()) {
     int kind = static_cast<int>(epilogue.getKind());
     if (kind <= previous)
-      return emitOpError("linear_c5: epilogues must be in the order bias, residual, gate, softcap, each once");
+      return emitOpError(
+          "linear_c5: epilogues must be in the order bias, residual, gate, softcap, each once");
     previous = kind;
   }
   if (static_cast<bool>(findEpilogue(EpilogueKind::Bias)) != static_cast<bool>(getBiasAttr()))
@@ -371,7 +387,8 @@ SmallVector<std::string> LinearOp::getSemanticsKeys() {
 void RmsNormOp::build(OpBuilder &builder, OperationState &state, Value x, ParamOp gamma, float eps,
                       float weightOffset, int64_t groups) {
   build(builder, state, x.getType(), x, /*residual=*/Value(), FlatSymbolRefAttr::get(gamma),
-        builder.getF32FloatAttr(eps), builder.getF32FloatAttr(weightOffset), builder.getI64IntegerAttr(groups));
+        builder.getF32FloatAttr(eps), builder.getF32FloatAttr(weightOffset),
+        builder.getI64IntegerAttr(groups));
 }
 
 LogicalResult RmsNormOp::verify() {
@@ -413,8 +430,8 @@ SmallVector<std::string> RmsNormOp::getSemanticsKeys() {
 LogicalResult RopeOp::verify() {
   int64_t heads = getHeads(), width = 0;
   if (heads <= 0 || __builtin_mul_overflow(heads, getRope().getHeadDim(), &width) || width != widthOf(getX()))
-    return emitOpError("rope_c1: ") << heads << " heads of " << getRope().getHeadDim() << " do not make a row of "
-                                    << widthOf(getX());
+    return emitOpError("rope_c1: ") << heads << " heads of " << getRope().getHeadDim()
+                                    << " do not make a row of " << widthOf(getX());
   return success();
 }
 
@@ -443,14 +460,14 @@ LogicalResult KvAppendOp::verify() {
   return success();
 }
 
-void AttentionOp::build(OpBuilder &builder, OperationState &state, Value q, Value kv, Value batch, int64_t qHeads,
-                        float scale, int64_t window, float softcap) {
+void AttentionOp::build(OpBuilder &builder, OperationState &state, Value q, Value kv, Value batch,
+                        int64_t qHeads, float scale, int64_t window, float softcap) {
   auto type = cast<KvType>(kv.getType());
   MLIRContext *context = builder.getContext();
-  build(builder, state, rowsType(context, qHeads * type.getVDim()), q, kv, batch, builder.getI64IntegerAttr(qHeads),
-        builder.getI64IntegerAttr(type.getHeads()), builder.getI64IntegerAttr(type.getDim()),
-        builder.getF32FloatAttr(scale), MaskAttr::get(context, MaskKind::Causal, window),
-        builder.getF32FloatAttr(softcap));
+  build(builder, state, rowsType(context, qHeads * type.getVDim()), q, kv, batch,
+        builder.getI64IntegerAttr(qHeads), builder.getI64IntegerAttr(type.getHeads()),
+        builder.getI64IntegerAttr(type.getDim()), builder.getF32FloatAttr(scale),
+        MaskAttr::get(context, MaskKind::Causal, window), builder.getF32FloatAttr(softcap));
 }
 
 LogicalResult AttentionOp::verify() {
@@ -459,12 +476,13 @@ LogicalResult AttentionOp::verify() {
   if (qHeads <= 0 || kvHeads <= 0 || headDim <= 0)
     return emitOpError("attention_c7: q_heads, kv_heads and head_dim must be positive");
   if (!productIs(qHeads, headDim, widthOf(getQ())))
-    return emitOpError("attention_c1: ") << qHeads << " heads of " << headDim << " do not make a row of "
-                                         << widthOf(getQ());
+    return emitOpError("attention_c1: ")
+           << qHeads << " heads of " << headDim << " do not make a row of " << widthOf(getQ());
   if (qHeads % kvHeads != 0)
     return emitOpError("attention_c2: ") << kvHeads << " kv heads do not divide " << qHeads << " query heads";
   if (kvHeads != kv.getHeads() || headDim != kv.getDim())
-    return emitOpError("attention_c3: kv_heads ") << kvHeads << " and head_dim " << headDim << " differ from " << kv;
+    return emitOpError("attention_c3: kv_heads ")
+           << kvHeads << " and head_dim " << headDim << " differ from " << kv;
   if (!productIs(qHeads, kv.getVDim(), widthOf(getResult())))
     return emitOpError("attention_c4: the result must be q_heads * v_dim wide, got ") << widthOf(getResult());
   if (!positive(getScale()))
@@ -517,8 +535,8 @@ void SliceOp::build(OpBuilder &builder, OperationState &state, Value x, int64_t 
 LogicalResult SliceOp::verify() {
   int64_t offset = getOffset(), size = getSize(), end;
   if (offset < 0 || size <= 0 || __builtin_add_overflow(offset, size, &end) || end > widthOf(getX()))
-    return emitOpError("slice_c1: columns ") << offset << " + " << size << " do not lie in a row of "
-                                             << widthOf(getX());
+    return emitOpError("slice_c1: columns ")
+           << offset << " + " << size << " do not lie in a row of " << widthOf(getX());
   if (widthOf(getResult()) != size)
     return emitOpError("slice_c2: the result must be ") << size << " wide, got " << widthOf(getResult());
   return success();
@@ -533,7 +551,8 @@ LogicalResult QuantizeOp::verify() {
     return emitOpError("quantize_c1: act must be a quantized format");
   ActType type = getResult().getType();
   if (type.getDim() != widthOf(getX()) || type.getAct() != getAct())
-    return emitOpError("quantize_c2: expected !llm.act<") << widthOf(getX()) << ", " << getAct() << ">, got " << type;
+    return emitOpError("quantize_c2: expected !llm.act<")
+           << widthOf(getX()) << ", " << getAct() << ">, got " << type;
   return success();
 }
 

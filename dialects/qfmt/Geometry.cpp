@@ -1,4 +1,4 @@
-//===- Geometry.cpp - block geometry and packed sizes of weight formats --------------------------------===//
+//===- Geometry.cpp - block geometry and packed sizes of weight formats ----------------------------===//
 //
 // The one table of sizes. All products are checked: shapes come from model files.
 //
@@ -11,7 +11,8 @@
 namespace ingot::qfmt {
 namespace {
 
-// Order of the enum. Columns: name, block elements, block bytes, sub-block, float, min, payload, side, K step.
+// Order of the enum. Columns: name, block elements, block bytes, sub-block, float, min, payload, side, K
+// step.
 constexpr SchemeGeometry kTable[] = {
     {"f32", 1, 4, 1, true, false, 64, 0, 1},
     {"f16", 1, 2, 1, true, false, 32, 0, 1},

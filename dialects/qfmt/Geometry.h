@@ -1,8 +1,9 @@
-//===- Geometry.h - block geometry and packed sizes of weight formats ----------------------------------===//
+//===- Geometry.h - block geometry and packed sizes of weight formats ------------------------------===//
 //
 // Plain C++ (no MLIR): sizes of a scheme's blocks in the file and of a matrix in each packed layout. The enum
 // values are also those of the dialect's attributes. Everything that computes a byte count of a parameter
-// (memory plan, pack writer, verifiers) goes through `packedBytes`, so that the plan and the pack cannot differ.
+// (memory plan, pack writer, verifiers) goes through `packedBytes`, so that the plan and the pack cannot
+// differ.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_DIALECTS_QFMT_GEOMETRY_H
@@ -17,7 +18,8 @@ namespace ingot::qfmt {
 /// How the values of a weight matrix are encoded. Blocks run along a row (the K direction).
 enum class Scheme : uint32_t { F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K };
 
-/// Where the bytes of a packed matrix lie. `Row`: as in the file, row after row. `N16`: CPU panels of 16 rows.
+/// Where the bytes of a packed matrix lie. `Row`: as in the file, row after row. `N16`: CPU panels of 16
+/// rows.
 enum class Layout : uint32_t { Row, N16 };
 
 /// Element kind of an activation row as a linear reads it.
@@ -45,8 +47,8 @@ std::optional<Scheme> parseScheme(std::string_view name);
 const char *layoutName(Layout layout);
 std::optional<Layout> parseLayout(std::string_view name);
 
-/// Bytes of N rows and K columns as a model file holds them; none on overflow, on non-positive sizes or where K
-/// is no multiple of the scheme's block.
+/// Bytes of N rows and K columns as a model file holds them; none on overflow, on non-positive sizes or where
+/// K is no multiple of the scheme's block.
 std::optional<int64_t> fileBytes(Scheme scheme, int64_t n, int64_t k);
 
 /// Bytes of an NxK parameter in a pack; none on overflow or on an illegal shape (see `fileBytes`).

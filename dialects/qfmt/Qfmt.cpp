@@ -1,4 +1,4 @@
-//===- Qfmt.cpp - the qfmt dialect: parsing, printing, verification ------------------------------------===//
+//===- Qfmt.cpp - the qfmt dialect: parsing, printing, verification --------------------------------===//
 #include "dialects/qfmt/Qfmt.h"
 
 #include "mlir/IR/Builders.h"
@@ -67,8 +67,9 @@ Attribute ActAttr::parse(AsmParser &parser, Type) {
   ActKind kind = ActKind::F32;
   if (word == "i8") {
     kind = ActKind::I8;
-    if (parser.parseComma() || parser.parseKeyword("group") || parser.parseEqual() || parser.parseInteger(group) ||
-        parser.parseComma() || parser.parseKeyword("block") || parser.parseEqual() || parser.parseInteger(block))
+    if (parser.parseComma() || parser.parseKeyword("group") || parser.parseEqual() ||
+        parser.parseInteger(group) || parser.parseComma() || parser.parseKeyword("block") ||
+        parser.parseEqual() || parser.parseInteger(block))
       return {};
   } else if (word != "f32") {
     parser.emitError(loc, "activation kind must be f32 or i8, found '") << word << "'";
@@ -106,8 +107,8 @@ LogicalResult ActAttr::verify(function_ref<InFlightDiagnostic()> emitError, ActK
 Type PackedType::parse(AsmParser &parser) {
   SmallVector<int64_t> dims;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parser.parseDimensionList(dims, /*allowDynamic=*/false, /*withTrailingX=*/false) ||
-      parser.parseComma())
+  if (parser.parseLess() ||
+      parser.parseDimensionList(dims, /*allowDynamic=*/false, /*withTrailingX=*/false) || parser.parseComma())
     return {};
   if (dims.size() != 2) {
     parser.emitError(loc, "a packed type has two dimensions, rows x columns");

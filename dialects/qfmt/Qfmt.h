@@ -1,4 +1,4 @@
-//===- Qfmt.h - the qfmt dialect: weight formats and packed layouts -------------------------------------===//
+//===- Qfmt.h - the qfmt dialect: weight formats and packed layouts --------------------------------===//
 #ifndef INGOT_DIALECTS_QFMT_QFMT_H
 #define INGOT_DIALECTS_QFMT_QFMT_H
 

@@ -1,12 +1,12 @@
-//===- FuseEpilogues.cpp - residual adds and softcaps become part of their producer -------------------------===//
+//===- FuseEpilogues.cpp - residual adds and softcaps become part of their producer ----------------===//
 //
 //   add(x, linear)      -> linear residual(x)
 //   add(x, rms_norm)    -> rms_norm residual(x)
 //   softcap(linear)     -> linear with a softcap epilogue
 //   softcap(logits)     -> logits with softcap
 //
-// Saves a launch and a round trip of the row through memory. The producer moves to the place of the operation that it
-// absorbs, where the residual is defined.
+// Saves a launch and a round trip of the row through memory. The producer moves to the place of the operation
+// that it absorbs, where the residual is defined.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "compiler/transforms/llm/Passes.h"

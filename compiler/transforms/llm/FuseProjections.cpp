@@ -1,10 +1,10 @@
-//===- FuseProjections.cpp - one linear for q, k, v and one for gate and up ---------------------------------===//
+//===- FuseProjections.cpp - one linear for q, k, v and one for gate and up ------------------------===//
 //
 //   linear q, linear k, linear v of one input -> linear of a concatenated weight, three column slices
 //   gate(linear g, linear u) of one input     -> linear of a weight interleaved by 16 rows, gate epilogue
 //
-// Saves reading (and quantizing) the activations again, launches and barriers; the gate epilogue also saves the
-// round trip of two wide rows through memory. Each output element is the same dot product as before.
+// Saves reading (and quantizing) the activations again, launches and barriers; the gate epilogue also saves
+// the round trip of two wide rows through memory. Each output element is the same dot product as before.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "compiler/transforms/llm/ParamUses.h"
@@ -100,8 +100,8 @@ struct LlmFuseProjectionsPass : impl::LlmFuseProjectionsPassBase<LlmFuseProjecti
            agree(param(a.getBiasAttr()), param(b.getBiasAttr()));
   }
 
-  /// One parameter of all the given ones, in their order; erases them. Null, with a diagnostic, where the sum of
-  /// the sizes is out of range.
+  /// One parameter of all the given ones, in their order; erases them. Null, with a diagnostic, where the sum
+  /// of the sizes is out of range.
   ParamOp combine(ArrayRef<ParamOp> parts, Recipe recipe) {
     SmallVector<Attribute> sources, tensors;
     SmallVector<int64_t> extents;
@@ -127,10 +127,11 @@ struct LlmFuseProjectionsPass : impl::LlmFuseProjectionsPassBase<LlmFuseProjecti
     if (!fused)
       return {};
     OpBuilder builder(first);
-    auto created = ParamOp::create(
-        builder, FusedLoc::get(&getContext(), locs), builder.getStringAttr(joinNames(parts)), TypeAttr::get(fused),
-        first.getSourceSchemeAttr(), builder.getArrayAttr(sources), builder.getDenseI64ArrayAttr(extents),
-        RecipeAttr::get(&getContext(), recipe), first.getOffsetAddAttr(), builder.getArrayAttr(tensors));
+    auto created =
+        ParamOp::create(builder, FusedLoc::get(&getContext(), locs), builder.getStringAttr(joinNames(parts)),
+                        TypeAttr::get(fused), first.getSourceSchemeAttr(), builder.getArrayAttr(sources),
+                        builder.getDenseI64ArrayAttr(extents), RecipeAttr::get(&getContext(), recipe),
+                        first.getOffsetAddAttr(), builder.getArrayAttr(tensors));
     for (ParamOp part : parts)
       symbols->erase(part);
     symbols->insert(created);
@@ -159,7 +160,8 @@ struct LlmFuseProjectionsPass : impl::LlmFuseProjectionsPassBase<LlmFuseProjecti
 
   LogicalResult fuseGate(GateOp gate) {
     auto g = gate.getGate().getDefiningOp<LinearOp>(), u = gate.getUp().getDefiningOp<LinearOp>();
-    if (!g || !u || g == u || !g->hasOneUse() || !u->hasOneUse() || !isPlain(g) || !isPlain(u) || !agree(g, u))
+    if (!g || !u || g == u || !g->hasOneUse() || !u->hasOneUse() || !isPlain(g) || !isPlain(u) ||
+        !agree(g, u))
       return success();
     int64_t rows = param(g.getWAttr()).packedType().getRows();
     if (rows != param(u.getWAttr()).packedType().getRows() || rows % 16 != 0)
@@ -172,9 +174,10 @@ struct LlmFuseProjectionsPass : impl::LlmFuseProjectionsPassBase<LlmFuseProjecti
       epilogue.push_back(EpilogueAttr::get(&getContext(), EpilogueKind::Bias));
     epilogue.push_back(EpilogueAttr::get(&getContext(), gate.getKind()));
     OpBuilder builder(gate);
-    auto fused = LinearOp::create(builder, fusedLoc({g, u, gate}), gate.getType(), g.getX(), /*residual=*/Value(),
-                                  FlatSymbolRefAttr::get(w), bias ? FlatSymbolRefAttr::get(bias) : FlatSymbolRefAttr(),
-                                  builder.getArrayAttr(epilogue));
+    auto fused =
+        LinearOp::create(builder, fusedLoc({g, u, gate}), gate.getType(), g.getX(), /*residual=*/Value(),
+                         FlatSymbolRefAttr::get(w), bias ? FlatSymbolRefAttr::get(bias) : FlatSymbolRefAttr(),
+                         builder.getArrayAttr(epilogue));
     gate.getResult().replaceAllUsesWith(fused.getResult());
     gate.erase();
     g.erase();

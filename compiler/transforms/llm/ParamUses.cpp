@@ -1,4 +1,4 @@
-//===- ParamUses.cpp - who uses which parameter -------------------------------------------------------------===//
+//===- ParamUses.cpp - who uses which parameter ----------------------------------------------------===//
 #include "compiler/transforms/llm/ParamUses.h"
 
 using namespace mlir;

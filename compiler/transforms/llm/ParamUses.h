@@ -1,4 +1,4 @@
-//===- ParamUses.h - who uses which parameter ---------------------------------------------------------------===//
+//===- ParamUses.h - who uses which parameter ------------------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_LLM_PARAMUSES_H
 #define INGOT_COMPILER_TRANSFORMS_LLM_PARAMUSES_H
 

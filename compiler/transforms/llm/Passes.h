@@ -1,4 +1,4 @@
-//===- Passes.h - passes on the llm dialect ----------------------------------------------------------------===//
+//===- Passes.h - passes on the llm dialect --------------------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_LLM_PASSES_H
 #define INGOT_COMPILER_TRANSFORMS_LLM_PASSES_H
 

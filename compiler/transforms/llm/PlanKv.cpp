@@ -1,4 +1,4 @@
-//===- PlanKv.cpp - decide the KV cache ----------------------------------------------------------------------===//
+//===- PlanKv.cpp - decide the KV cache ------------------------------------------------------------===//
 #include "compiler/transforms/llm/Passes.h"
 
 using namespace mlir;

@@ -1,4 +1,4 @@
-//===- Simplify.cpp - fold constants of the model, drop what does nothing -----------------------------------===//
+//===- Simplify.cpp - fold constants of the model, drop what does nothing --------------------------===//
 //
 //   rms_norm (weight_offset 1) -> gamma with offset_add 1
 //   embed, scale               -> embed (scale)
@@ -70,8 +70,8 @@ struct LlmSimplifyPass : impl::LlmSimplifyPassBase<LlmSimplifyPass> {
       if (scale.getFactor().isExactlyValue(1.0))
         return drop(op, scale.getX());
       auto embed = scale.getX().getDefiningOp<EmbedOp>();
-      if (embed && embed->hasOneUse() && embed.getScale().isExactlyValue(1.0) && scale.getFactor().isFinite() &&
-          !scale.getFactor().isZero()) {
+      if (embed && embed->hasOneUse() && embed.getScale().isExactlyValue(1.0) &&
+          scale.getFactor().isFinite() && !scale.getFactor().isZero()) {
         embed.setScaleAttr(scale.getFactorAttr());
         embed->setLoc(FusedLoc::get(&getContext(), {embed.getLoc(), scale.getLoc()}));
         ++numFolded;

@@ -1,7 +1,7 @@
-//===- SpecializeSteps.cpp - one step per row class ----------------------------------------------------------===//
+//===- SpecializeSteps.cpp - one step per row class ------------------------------------------------===//
 //
-// The block of quantized activations is decided here and not with the formats, because it is the one part of them
-// that depends on the number of rows.
+// The block of quantized activations is decided here and not with the formats, because it is the one part of
+// them that depends on the number of rows.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "compiler/transforms/llm/Passes.h"

@@ -1,4 +1,4 @@
-//===- VerifyModel.cpp - check what no single operation can check -------------------------------------------===//
+//===- VerifyModel.cpp - check what no single operation can check ----------------------------------===//
 //
 // Runs right after import, on a module whose operations have passed their own verifiers.
 //
@@ -30,8 +30,8 @@ LogicalResult verifyStep(StepOp step, ConfigOp config) {
                << embed.getTableAttr() << " is not as wide as the hidden state, " << config.getHidden();
     } else if (auto end = dyn_cast<LayerEndOp>(op)) {
       if (end.getLayer() != nextLayer || nextLayer >= config.getLayers())
-        return end.emitError("model_c3: end of layer ")
-               << end.getLayer() << " where layer " << nextLayer << " of " << config.getLayers() << " is expected";
+        return end.emitError("model_c3: end of layer ") << end.getLayer() << " where layer " << nextLayer
+                                                        << " of " << config.getLayers() << " is expected";
       ++nextLayer;
     } else if (auto append = dyn_cast<KvAppendOp>(op)) {
       int64_t layer = append.getKv().getType().getLayer();
@@ -45,7 +45,8 @@ LogicalResult verifyStep(StepOp step, ConfigOp config) {
     }
   }
   if (nextLayer != config.getLayers())
-    return step.emitError("model_c3: ") << config.getLayers() << " layers are stated, " << nextLayer << " end";
+    return step.emitError("model_c3: ")
+           << config.getLayers() << " layers are stated, " << nextLayer << " end";
   return success();
 }
 

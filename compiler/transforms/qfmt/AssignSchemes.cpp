@@ -1,4 +1,4 @@
-//===- AssignSchemes.cpp - decide the scheme that each parameter has in the pack ----------------------------===//
+//===- AssignSchemes.cpp - decide the scheme that each parameter has in the pack -------------------===//
 #include "compiler/transforms/qfmt/Passes.h"
 
 using namespace mlir;

@@ -1,6 +1,7 @@
-//===- InsertActQuant.cpp - quantize the inputs of integer dot products -------------------------------------===//
+//===- InsertActQuant.cpp - quantize the inputs of integer dot products ----------------------------===//
 //
-// One llm.quantize per value, before its first consumer: q, k, v and gate, up share the rows that a norm wrote.
+// One llm.quantize per value, before its first consumer: q, k, v and gate, up share the rows that a norm
+// wrote.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "compiler/transforms/qfmt/Passes.h"
@@ -38,7 +39,8 @@ struct QfmtInsertActQuantPass : impl::QfmtInsertActQuantPassBase<QfmtInsertActQu
             done.try_emplace(quantize.getX(), quantize);
           continue;
         }
-        if (!x || isa<ActType>(x->get().getType()) || symbols.lookup<ParamOp>(weight.getAttr()).packedType().isFloat())
+        if (!x || isa<ActType>(x->get().getType()) ||
+            symbols.lookup<ParamOp>(weight.getAttr()).packedType().isFloat())
           continue;
         QuantizeOp &quantize = done[x->get()];
         if (!quantize) {

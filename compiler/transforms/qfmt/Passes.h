@@ -1,4 +1,4 @@
-//===- Passes.h - passes that decide weight and activation formats ------------------------------------------===//
+//===- Passes.h - passes that decide weight and activation formats ---------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_QFMT_PASSES_H
 #define INGOT_COMPILER_TRANSFORMS_QFMT_PASSES_H
 

@@ -1,4 +1,4 @@
-//===- GeometryTest.cpp - sizes of weight formats against values worked out by hand --------------------------===//
+//===- GeometryTest.cpp - sizes of weight formats against values worked out by hand ----------------===//
 #include "dialects/qfmt/Geometry.h"
 
 #include <gtest/gtest.h>
@@ -59,11 +59,16 @@ TEST(Geometry, Panels) {
     Scheme scheme;
     int64_t payload, side;
   } const rows[] = {
-      {Scheme::F32, 16 * 256 * 4, 0},          {Scheme::F16, 16 * 256 * 2, 0},
-      {Scheme::BF16, 16 * 256 * 2, 0},         {Scheme::Q8_0, 16 * 256, 8 * 16 * 2},
-      {Scheme::Q4_0, 16 * 128, 8 * 16 * 2},    {Scheme::Q4_1, 16 * 128, 8 * 16 * 4},
-      {Scheme::Q5_0, 16 * 160, 8 * 16 * 2},    {Scheme::Q5_1, 16 * 160, 8 * 16 * 4},
-      {Scheme::Q4_K, 16 * 128, 64 + 256},      {Scheme::Q5_K, 16 * 160, 64 + 256},
+      {Scheme::F32, 16 * 256 * 4, 0},
+      {Scheme::F16, 16 * 256 * 2, 0},
+      {Scheme::BF16, 16 * 256 * 2, 0},
+      {Scheme::Q8_0, 16 * 256, 8 * 16 * 2},
+      {Scheme::Q4_0, 16 * 128, 8 * 16 * 2},
+      {Scheme::Q4_1, 16 * 128, 8 * 16 * 4},
+      {Scheme::Q5_0, 16 * 160, 8 * 16 * 2},
+      {Scheme::Q5_1, 16 * 160, 8 * 16 * 4},
+      {Scheme::Q4_K, 16 * 128, 64 + 256},
+      {Scheme::Q5_K, 16 * 160, 64 + 256},
       {Scheme::Q6_K, 16 * 192, 32 + 16 * 16 + 32}, // the side region is padded from 288 to 320
   };
   for (const Row &row : rows) {

@@ -1,4 +1,4 @@
-//===- SupportTest.cpp - the compiler's shared helpers --------------------------------------------------------===//
+//===- SupportTest.cpp - the compiler's shared helpers ---------------------------------------------===//
 #include "compiler/support/Support.h"
 
 #include "llvm/Support/FileSystem.h"
