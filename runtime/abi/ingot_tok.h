@@ -2,12 +2,12 @@
  *
  * The importers (compiler/import/tokenizer) write it, runtime/token reads it in place. It is flat and
  * little-endian: a header, then tables at 8-byte aligned offsets. All hash tables are stored ready to use, so
- * that loading is only validation. A reader trusts nothing: every offset, count, id and string range is checked
- * before use, and tables that fail are refused as a whole.
+ * that loading is only validation. A reader trusts nothing: every offset, count, id and string range is
+ * checked before use, and tables that fail are refused as a whole.
  *
- * Text in the tables is bytes. In a byte-level tokenizer (INGOT_TOK_BYTE_LEVEL) a token holds the raw bytes that
- * it stands for, not the printable code points of the file. A token whose text is not made of such code points
- * alone keeps its literal text and has no INGOT_TOK_LOOKUP flag.
+ * Text in the tables is bytes. In a byte-level tokenizer (INGOT_TOK_BYTE_LEVEL) a token holds the raw bytes
+ * that it stands for, not the printable code points of the file. A token whose text is not made of such code
+ * points alone keeps its literal text and has no INGOT_TOK_LOOKUP flag.
  */
 #ifndef INGOT_TOK_H
 #define INGOT_TOK_H
@@ -79,7 +79,8 @@ enum ingot_tok_table_id {
   INGOT_TOK_T_SCORES,      /* f32[vocab] (MODEL_SCORES) or empty */
   INGOT_TOK_T_VOCAB_SLOTS, /* u32[power of two]: token id or NONE; linear probing from ingot_tok_hash_bytes */
   INGOT_TOK_T_MERGES,      /* ingot_tok_merge_v1[]; the index is the rank */
-  INGOT_TOK_T_MERGE_SLOTS, /* u32[power of two]: merge index or NONE; linear probing from ingot_tok_hash_pair */
+  INGOT_TOK_T_MERGE_SLOTS, /* u32[power of two]: merge index or NONE; linear probing from ingot_tok_hash_pair
+                            */
   INGOT_TOK_T_ADDED,       /* ingot_tok_added_v1[], sorted by text */
   INGOT_TOK_T_STRINGS,     /* u8[]: texts of ADDED and of the stages */
   INGOT_TOK_T_NORMALIZERS, /* ingot_tok_stage_v1[] */
@@ -134,8 +135,8 @@ enum ingot_tok_stage_kind {
   INGOT_TOK_N_LOWERCASE = 5,
   INGOT_TOK_N_STRIP = 6, /* flags: 1 left, 2 right */
   INGOT_TOK_N_STRIP_ACCENTS = 7,
-  INGOT_TOK_N_PREPEND = 8,       /* a: put before a text that is not empty */
-  INGOT_TOK_N_REPLACE = 9,       /* a: text, b: its replacement */
+  INGOT_TOK_N_PREPEND = 8,        /* a: put before a text that is not empty */
+  INGOT_TOK_N_REPLACE = 9,        /* a: text, b: its replacement */
   INGOT_TOK_N_REPLACE_REGEX = 10, /* a: expression, b: replacement (literal) */
   INGOT_TOK_N_BYTE_LEVEL = 11,
   /* pre-tokenizers */
@@ -166,7 +167,11 @@ enum ingot_tok_behavior {
   INGOT_TOK_CONTIGUOUS = 4
 };
 
-enum ingot_tok_prepend { INGOT_TOK_PREPEND_NEVER = 0, INGOT_TOK_PREPEND_ALWAYS = 1, INGOT_TOK_PREPEND_FIRST = 2 };
+enum ingot_tok_prepend {
+  INGOT_TOK_PREPEND_NEVER = 0,
+  INGOT_TOK_PREPEND_ALWAYS = 1,
+  INGOT_TOK_PREPEND_FIRST = 2
+};
 
 /* Hash of a token's bytes for VOCAB_SLOTS: eight bytes at a time, multiply and fold. */
 static inline uint64_t ingot_tok_hash_bytes(const void *data, size_t size) {

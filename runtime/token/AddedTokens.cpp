@@ -30,9 +30,8 @@ bool Regions::disjoint(size_t begin, size_t end) const {
 }
 
 void AddedTokens::Set::prepare() {
-  std::sort(entries.begin(), entries.end(), [](const Entry &x, const Entry &y) {
-    return x.text != y.text ? x.text < y.text : x.id < y.id;
-  });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry &x, const Entry &y) { return x.text != y.text ? x.text < y.text : x.id < y.id; });
   for (const Entry &e : entries)
     first[static_cast<unsigned char>(e.text[0])] = true;
 }
@@ -40,8 +39,8 @@ void AddedTokens::Set::prepare() {
 template <typename F> void AddedTokens::Set::prefixes(std::string_view text, size_t at, F each) const {
   if (!first[static_cast<unsigned char>(text[at])])
     return;
-  // Narrow the sorted entries to those that agree with the text so far; the first of them may be the text so far
-  // itself.
+  // Narrow the sorted entries to those that agree with the text so far; the first of them may be the text so
+  // far itself.
   size_t lo = 0, hi = entries.size();
   for (size_t depth = 0; at + depth < text.size() && lo < hi; ++depth) {
     auto c = static_cast<unsigned char>(text[at + depth]);

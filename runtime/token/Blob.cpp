@@ -13,8 +13,9 @@ static constexpr uint64_t kElementSize[INGOT_TOK_TABLES] = {
     4, 1, 1, 4, 4, 12, 4, 16, 1, 24, 24, 24, 4, 4, 4,
 };
 static constexpr const char *kTableName[INGOT_TOK_TABLES] = {
-    "offsets", "bytes",   "types",       "scores",         "vocab slots", "merges", "merge slots", "added tokens",
-    "strings", "normalizers", "pre-tokenizers", "decoders", "single", "pair", "end"};
+    "offsets",        "bytes",       "types",        "scores",  "vocab slots",
+    "merges",         "merge slots", "added tokens", "strings", "normalizers",
+    "pre-tokenizers", "decoders",    "single",       "pair",    "end"};
 
 static bool refuse(std::string &error, std::string what) {
   error = "tokenizer data: " + std::move(what);
@@ -38,7 +39,8 @@ bool Blob::open(const uint8_t *data, size_t size, std::string &error) {
     return refuse(error, "unknown flags");
   if (header_.vocab == 0 || header_.vocab > INGOT_TOK_MAX_VOCAB)
     return refuse(error, "a vocabulary of " + std::to_string(header_.vocab) + " tokens");
-  return checkTables(error) && checkVocab(error) && checkMerges(error) && checkTexts(error) && checkIds(error);
+  return checkTables(error) && checkVocab(error) && checkMerges(error) && checkTexts(error) &&
+         checkIds(error);
 }
 
 bool Blob::checkTables(std::string &error) const {
@@ -50,9 +52,9 @@ bool Blob::checkTables(std::string &error) const {
   }
   const uint64_t vocab = header_.vocab;
   auto want = [&](ingot_tok_table_id t, uint64_t n) {
-    return count(t) == n || refuse(error, std::string("table '") + kTableName[t] + "' has " +
-                                              std::to_string(count(t)) + " entries instead of " +
-                                              std::to_string(n));
+    return count(t) == n ||
+           refuse(error, std::string("table '") + kTableName[t] + "' has " + std::to_string(count(t)) +
+                             " entries instead of " + std::to_string(n));
   };
   auto atMost = [&](ingot_tok_table_id t, uint64_t n) {
     return count(t) <= n || refuse(error, std::string("table '") + kTableName[t] + "' is too long");
@@ -63,8 +65,8 @@ bool Blob::checkTables(std::string &error) const {
          atMost(INGOT_TOK_T_NORMALIZERS, INGOT_TOK_MAX_STAGES) &&
          atMost(INGOT_TOK_T_PRETOKENIZERS, INGOT_TOK_MAX_STAGES) &&
          atMost(INGOT_TOK_T_DECODERS, INGOT_TOK_MAX_STAGES) &&
-         atMost(INGOT_TOK_T_SINGLE, INGOT_TOK_MAX_TEMPLATE) && atMost(INGOT_TOK_T_PAIR, INGOT_TOK_MAX_TEMPLATE) &&
-         atMost(INGOT_TOK_T_END, vocab);
+         atMost(INGOT_TOK_T_SINGLE, INGOT_TOK_MAX_TEMPLATE) &&
+         atMost(INGOT_TOK_T_PAIR, INGOT_TOK_MAX_TEMPLATE) && atMost(INGOT_TOK_T_END, vocab);
 }
 
 bool Blob::checkVocab(std::string &error) const {

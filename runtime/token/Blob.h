@@ -67,7 +67,9 @@ public:
   }
   ingot_tok_merge_v1 merge(uint64_t i) const { return record<ingot_tok_merge_v1>(INGOT_TOK_T_MERGES, i); }
   ingot_tok_added_v1 added(uint64_t i) const { return record<ingot_tok_added_v1>(INGOT_TOK_T_ADDED, i); }
-  ingot_tok_stage_v1 stage(ingot_tok_table_id t, uint64_t i) const { return record<ingot_tok_stage_v1>(t, i); }
+  ingot_tok_stage_v1 stage(ingot_tok_table_id t, uint64_t i) const {
+    return record<ingot_tok_stage_v1>(t, i);
+  }
   std::string_view string(uint32_t offset, uint32_t size) const {
     return {bytes(INGOT_TOK_T_STRINGS) + offset, size};
   }

@@ -8,6 +8,8 @@ namespace ingot::token {
 // Up to this many symbols a scan for the best pair is faster than a heap.
 static constexpr size_t kShortWord = 48;
 
+static constexpr std::string_view kSpaceMark = "\xe2\x96\x81"; // U+2581
+
 void Bpe::load(const Blob &blob) {
   blob_ = &blob;
   static constexpr char hex[] = "0123456789ABCDEF";
@@ -19,9 +21,45 @@ void Bpe::load(const Blob &blob) {
   }
   for (uint32_t i = 0; i < blob.vocab(); ++i)
     longest_ = std::max(longest_, blob.token(i).size());
+  findBridges();
+}
+
+void Bpe::findBridges() {
+  if (blob_->flag(INGOT_TOK_BYTE_LEVEL) || blob_->flag(INGOT_TOK_IGNORE_MERGES) ||
+      blob_->find(kSpaceMark) < 0)
+    return;
+  for (uint32_t id = 0; id < blob_->vocab(); ++id) {
+    std::string_view t = blob_->token(id);
+    for (size_t at = t.find(kSpaceMark, 1); at != std::string_view::npos; at = t.find(kSpaceMark, at + 1)) {
+      // No telling what is in front, or a byte token, which stands for another character.
+      if (!isValidUtf8(t.substr(0, at)) || (at >= 6 && t.substr(at - 6, 3) == "<0x" && t[at - 1] == '>'))
+        return;
+      const char *p = t.data() + at;
+      stepBack(p);
+      bridges_.push_back(decodeValid(p));
+    }
+  }
+  std::sort(bridges_.begin(), bridges_.end());
+  bridges_.erase(std::unique(bridges_.begin(), bridges_.end()), bridges_.end());
+  cuts_ = true;
 }
 
 void Bpe::encode(std::string_view word, std::vector<int32_t> &out, Scratch &scratch) const {
+  size_t done = 0;
+  if (cuts_ && word.size() > kShortWord)
+    for (size_t at = word.find(kSpaceMark, 1); at != std::string_view::npos;
+         at = word.find(kSpaceMark, at + 1)) {
+      const char *p = word.data() + at;
+      stepBack(p);
+      if (std::binary_search(bridges_.begin(), bridges_.end(), decodeValid(p)))
+        continue;
+      encodePart(word.substr(done, at - done), out, scratch);
+      done = at;
+    }
+  encodePart(word.substr(done), out, scratch);
+}
+
+void Bpe::encodePart(std::string_view word, std::vector<int32_t> &out, Scratch &scratch) const {
   if (word.empty())
     return;
   if (blob_->header().model == INGOT_TOK_MODEL_SCORES)
@@ -45,8 +83,8 @@ void Bpe::firstIds(std::string_view word, std::vector<uint32_t> &ids) const {
     return;
   }
   const bool fallback = blob_->flag(INGOT_TOK_BYTE_FALLBACK), fuse = blob_->flag(INGOT_TOK_FUSE_UNK);
-  // An unknown character is written once the next known one (or, without fusing, the next unknown one) is seen.
-  // Fallback bytes do not end the wait; the reference implementation does it so.
+  // An unknown character is written once the next known one (or, without fusing, the next unknown one) is
+  // seen. Fallback bytes do not end the wait; the reference implementation does it so.
   bool waiting = false;
   for (size_t i = 0; i < word.size();) {
     auto lead = static_cast<unsigned char>(word[i]);
@@ -60,9 +98,8 @@ void Bpe::firstIds(std::string_view word, std::vector<uint32_t> &ids) const {
       ids.push_back(static_cast<uint32_t>(id));
       continue;
     }
-    if (fallback && std::all_of(ch.begin(), ch.end(), [&](char c) {
-          return fallbackId_[static_cast<unsigned char>(c)] >= 0;
-        })) {
+    if (fallback && std::all_of(ch.begin(), ch.end(),
+                                [&](char c) { return fallbackId_[static_cast<unsigned char>(c)] >= 0; })) {
       for (char c : ch)
         ids.push_back(static_cast<uint32_t>(fallbackId_[static_cast<unsigned char>(c)]));
       continue;

@@ -18,7 +18,8 @@ public:
   /// Working memory, to be reused.
   struct Scratch {
     struct Symbol {
-      uint32_t id, begin, size; // `begin` and `size` for MODEL_SCORES; a size of 0 is a symbol that was merged away
+      uint32_t id, begin,
+          size; // `begin` and `size` for MODEL_SCORES; a size of 0 is a symbol that was merged away
       int32_t prev, next;
     };
     struct Entry {
@@ -37,6 +38,8 @@ public:
   void encode(std::string_view word, std::vector<int32_t> &out, Scratch &scratch) const;
 
 private:
+  void encodePart(std::string_view word, std::vector<int32_t> &out, Scratch &scratch) const;
+  void findBridges();
   void encodeMerges(std::string_view word, std::vector<int32_t> &out, Scratch &scratch) const;
   void encodeScores(std::string_view word, std::vector<int32_t> &out, Scratch &scratch) const;
   void firstIds(std::string_view word, std::vector<uint32_t> &ids) const;
@@ -47,6 +50,10 @@ private:
   int32_t byteId_[256];     // of the single byte (byte-level) or of one-byte text
   int32_t fallbackId_[256]; // of <0xXX>
   size_t longest_ = 0;      // bytes of the longest token
+  // Characters that some token has directly in front of a U+2581. Behind any other character no merge crosses
+  // into a U+2581, so a long text is cut there; it changes nothing but the time.
+  std::vector<uint32_t> bridges_;
+  bool cuts_ = false;
 };
 
 } // namespace ingot::token

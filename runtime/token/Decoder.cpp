@@ -61,7 +61,8 @@ bool Decoder::load(const Blob &blob, std::string &error) {
         steps_.push_back(step);
       }
       break;
-    default: return refuse(i, "unknown kind");
+    default:
+      return refuse(i, "unknown kind");
     }
   }
   if (mode_ == Scores && blob.flag(INGOT_TOK_ADD_SPACE_PREFIX)) {
@@ -97,7 +98,9 @@ static void replaceIn(std::string &text, std::string_view from, std::string_view
 void Decoder::applySteps(std::string &text, bool first) const {
   for (const Step &s : steps_) {
     switch (s.kind) {
-    case INGOT_TOK_D_REPLACE: replaceIn(text, s.a, s.b); break;
+    case INGOT_TOK_D_REPLACE:
+      replaceIn(text, s.a, s.b);
+      break;
     case INGOT_TOK_D_METASPACE:
       // In the first token the marks that encoding put in front are dropped, all of them as in the reference.
       replaceIn(text, s.a, first && (s.flags & 3) != INGOT_TOK_PREPEND_NEVER ? "" : " ");
@@ -113,7 +116,8 @@ void Decoder::applySteps(std::string &text, bool first) const {
       text = text.substr(begin, end - begin);
       break;
     }
-    default: break;
+    default:
+      break;
     }
   }
 }
@@ -157,7 +161,10 @@ static int byteOfToken(std::string_view t) {
     return -1;
   int v = 0;
   for (char c : t.substr(3, 2)) {
-    int d = c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    int d = c >= '0' && c <= '9'   ? c - '0'
+            : c >= 'A' && c <= 'F' ? c - 'A' + 10
+            : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                   : -1;
     if (d < 0)
       return -1;
     v = v * 16 + d;
@@ -183,7 +190,9 @@ void Decoder::push(State &state, uint32_t id, std::string &out) const {
   bool first = state.first;
   state.first = false;
   switch (mode_) {
-  case Bytes: pushBytes(state, raw, out); return;
+  case Bytes:
+    pushBytes(state, raw, out);
+    return;
   case Join: {
     std::string text = first ? "" : " ";
     appendValidUtf8(text, raw);
@@ -204,7 +213,8 @@ void Decoder::push(State &state, uint32_t id, std::string &out) const {
     pushBytes(state, text, out);
     return;
   }
-  case Chain: break;
+  case Chain:
+    break;
   }
   std::string text;
   appendValidUtf8(text, raw);

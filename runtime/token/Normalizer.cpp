@@ -25,13 +25,21 @@ bool Normalizer::load(const Blob &blob, std::string &error) {
     const std::string where = "normalizer " + std::to_string(i);
     switch (s.kind) {
     case INGOT_TOK_N_NFC:
-    case INGOT_TOK_N_NFD: growth *= 4; break;
+    case INGOT_TOK_N_NFD:
+      growth *= 4;
+      break;
     case INGOT_TOK_N_NFKC:
-    case INGOT_TOK_N_NFKD: growth *= 12; break;
-    case INGOT_TOK_N_LOWERCASE: growth *= 1.5; break;
+    case INGOT_TOK_N_NFKD:
+      growth *= 12;
+      break;
+    case INGOT_TOK_N_LOWERCASE:
+      growth *= 1.5;
+      break;
     case INGOT_TOK_N_STRIP:
-    case INGOT_TOK_N_STRIP_ACCENTS: break;
-    case INGOT_TOK_N_PREPEND: break; // once per text
+    case INGOT_TOK_N_STRIP_ACCENTS:
+      break;
+    case INGOT_TOK_N_PREPEND:
+      break; // once per text
     case INGOT_TOK_N_REPLACE:
       if (step.a.empty()) {
         error = where + ": the text to replace is empty";
@@ -109,11 +117,21 @@ std::string Normalizer::apply(std::string_view in, Regex::Scratch &scratch, bool
   };
   for (const Step &s : steps_) {
     switch (s.kind) {
-    case INGOT_TOK_N_NFC: text = normalizeUnicode(text, NormalForm::NFC); break;
-    case INGOT_TOK_N_NFD: text = normalizeUnicode(text, NormalForm::NFD); break;
-    case INGOT_TOK_N_NFKC: text = normalizeUnicode(text, NormalForm::NFKC); break;
-    case INGOT_TOK_N_NFKD: text = normalizeUnicode(text, NormalForm::NFKD); break;
-    case INGOT_TOK_N_LOWERCASE: text = lowerCaseText(text); break;
+    case INGOT_TOK_N_NFC:
+      text = normalizeUnicode(text, NormalForm::NFC);
+      break;
+    case INGOT_TOK_N_NFD:
+      text = normalizeUnicode(text, NormalForm::NFD);
+      break;
+    case INGOT_TOK_N_NFKC:
+      text = normalizeUnicode(text, NormalForm::NFKC);
+      break;
+    case INGOT_TOK_N_NFKD:
+      text = normalizeUnicode(text, NormalForm::NFKD);
+      break;
+    case INGOT_TOK_N_LOWERCASE:
+      text = lowerCaseText(text);
+      break;
     case INGOT_TOK_N_STRIP: {
       std::string_view kept = stripSpace(text, s.flags & 1, s.flags & 2);
       if (kept.data() != text.data())

@@ -63,7 +63,8 @@ bool PreTokenizer::load(const Blob &blob, std::string &error) {
       break;
     case INGOT_TOK_P_DIGITS:
     case INGOT_TOK_P_WHITESPACE_SPLIT:
-    case INGOT_TOK_P_BERT: break;
+    case INGOT_TOK_P_BERT:
+      break;
     default:
       error = where + ": unknown kind " + std::to_string(s.kind);
       return false;
@@ -131,7 +132,9 @@ private:
   /// A span that may still grow; empty ones cannot be told apart afterwards, so they are kept out.
   void part(size_t begin, size_t end, bool isMatch) {
     switch (behavior_) {
-    case INGOT_TOK_ISOLATED: push(begin, end); break;
+    case INGOT_TOK_ISOLATED:
+      push(begin, end);
+      break;
     case INGOT_TOK_REMOVED:
       if (!isMatch)
         push(begin, end);
@@ -144,7 +147,9 @@ private:
       join(isMatch == previous_, begin, end);
       previous_ = isMatch;
       break;
-    default: parts_.push_back({begin, end, isMatch}); break;
+    default:
+      parts_.push_back({begin, end, isMatch});
+      break;
     }
   }
   void join(bool withLast, size_t begin, size_t end) {
@@ -161,8 +166,7 @@ private:
 } // namespace
 
 /// Cuts every span at the characters for which `test` holds.
-template <typename F>
-static void cutAtCharacters(Words &w, uint32_t behavior, F test) {
+template <typename F> static void cutAtCharacters(Words &w, uint32_t behavior, F test) {
   std::vector<Words::Span> out;
   out.reserve(w.spans.size() * 2);
   for (const Words::Span &span : w.spans) {
@@ -178,7 +182,8 @@ static void cutAtCharacters(Words &w, uint32_t behavior, F test) {
   w.spans = std::move(out);
 }
 
-static void cutAtRegex(Words &w, const Regex &regex, uint32_t behavior, bool invert, Regex::Scratch &scratch) {
+static void cutAtRegex(Words &w, const Regex &regex, uint32_t behavior, bool invert,
+                       Regex::Scratch &scratch) {
   std::vector<Words::Span> out;
   out.reserve(w.spans.size() * 2);
   for (const Words::Span &span : w.spans) {
@@ -219,7 +224,8 @@ template <typename F> static void rebuild(Words &w, F make) {
 
 static bool isPunctuation(uint32_t cp) {
   if (cp < 0x80)
-    return (cp > ' ' && cp < '0') || (cp > '9' && cp < 'A') || (cp > 'Z' && cp < 'a') || (cp > 'z' && cp < 0x7f);
+    return (cp > ' ' && cp < '0') || (cp > '9' && cp < 'A') || (cp > 'Z' && cp < 'a') ||
+           (cp > 'z' && cp < 0x7f);
   return categoryBit(cp) & CatP;
 }
 
@@ -248,7 +254,8 @@ void PreTokenizer::apply(Words &w, Regex::Scratch &scratch) const {
       uint32_t scheme = s.flags & 3;
       rebuild(w, [&](std::string_view text, const Words::Span &span, std::string &out) {
         bool marked = text[0] == ' ' || text.substr(0, s.a.size()) == s.a;
-        if (!marked && (scheme == INGOT_TOK_PREPEND_ALWAYS || (scheme == INGOT_TOK_PREPEND_FIRST && span.atStart)))
+        if (!marked &&
+            (scheme == INGOT_TOK_PREPEND_ALWAYS || (scheme == INGOT_TOK_PREPEND_FIRST && span.atStart)))
           out += s.a;
         for (char c : text)
           if (c == ' ')
@@ -260,14 +267,22 @@ void PreTokenizer::apply(Words &w, Regex::Scratch &scratch) const {
         cutAtText(w, s.a, INGOT_TOK_MERGED_WITH_NEXT, false);
       break;
     }
-    case INGOT_TOK_P_SPLIT: cutAtText(w, s.a, s.flags & 7, s.flags & 8); break;
-    case INGOT_TOK_P_SPLIT_REGEX: cutAtRegex(w, s.regex, s.flags & 7, s.flags & 8, scratch); break;
+    case INGOT_TOK_P_SPLIT:
+      cutAtText(w, s.a, s.flags & 7, s.flags & 8);
+      break;
+    case INGOT_TOK_P_SPLIT_REGEX:
+      cutAtRegex(w, s.regex, s.flags & 7, s.flags & 8, scratch);
+      break;
     case INGOT_TOK_P_DIGITS:
       cutAtCharacters(w, s.flags & 1 ? INGOT_TOK_ISOLATED : INGOT_TOK_CONTIGUOUS,
                       [](uint32_t cp) { return (categoryBit(cp) & CatN) != 0; });
       break;
-    case INGOT_TOK_P_PUNCTUATION: cutAtCharacters(w, s.flags & 7, isPunctuation); break;
-    case INGOT_TOK_P_WHITESPACE_SPLIT: cutAtCharacters(w, INGOT_TOK_REMOVED, isSpace); break;
+    case INGOT_TOK_P_PUNCTUATION:
+      cutAtCharacters(w, s.flags & 7, isPunctuation);
+      break;
+    case INGOT_TOK_P_WHITESPACE_SPLIT:
+      cutAtCharacters(w, INGOT_TOK_REMOVED, isSpace);
+      break;
     case INGOT_TOK_P_BERT:
       cutAtCharacters(w, INGOT_TOK_REMOVED, isSpace);
       cutAtCharacters(w, INGOT_TOK_ISOLATED, isPunctuation);

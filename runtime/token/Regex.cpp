@@ -15,7 +15,8 @@ static constexpr std::pair<uint32_t, uint32_t> kHan[] = {
     {0x2b740, 0x2b81d}, {0x2b820, 0x2cea1}, {0x2ceb0, 0x2ebe0}, {0x2ebf0, 0x2ee5d}, {0x2f800, 0x2fa1d},
     {0x30000, 0x3134a}, {0x31350, 0x323af}};
 
-/// Oniguruma's \w: as isWord, and the numbers of Latin-1 that are not decimal (its single-byte table has them).
+/// Oniguruma's \w: as isWord, and the numbers of Latin-1 that are not decimal (its single-byte table has
+/// them).
 static bool isRegexWord(uint32_t cp) {
   return isWord(cp) || cp == 0xb2 || cp == 0xb3 || cp == 0xb9 || (cp >= 0xbc && cp <= 0xbe);
 }
@@ -87,8 +88,8 @@ struct Regex::Run {
     return before != after;
   }
 
-  /// Runs the program at `pc` from `pos`; on success `stop` is where it ends. `exact`, if set, is the only place
-  /// where it may end. Nested calls (look-around, atomic groups) are as deep as the pattern's groups.
+  /// Runs the program at `pc` from `pos`; on success `stop` is where it ends. `exact`, if set, is the only
+  /// place where it may end. Nested calls (look-around, atomic groups) are as deep as the pattern's groups.
   bool exec(uint32_t pc, const char *pos, const char *exact, const char *&stop) {
     const size_t base = stack.size();
     bool remember = re.remember_;
@@ -252,8 +253,8 @@ bool Regex::search(std::string_view text, size_t from, size_t &begin, size_t &en
 }
 
 void Regex::findFirstBytes() {
-  // Follow everything that consumes nothing from the start; collect what consumes. Reaching the end means that
-  // the empty text matches.
+  // Follow everything that consumes nothing from the start; collect what consumes. Reaching the end means
+  // that the empty text matches.
   std::vector<bool> seen(code_.size());
   std::vector<uint32_t> todo{0};
   bool first[128] = {}, beyond = false;

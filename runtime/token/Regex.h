@@ -27,8 +27,8 @@
 
 namespace ingot::token {
 
-/// A set of code points: a union of ranges, categories, properties and other sets, cut with further sets, then
-/// possibly negated.
+/// A set of code points: a union of ranges, categories, properties and other sets, cut with further sets,
+/// then possibly negated.
 struct CharSet {
   enum Prop : uint8_t { Space = 1, Word = 2, Han = 4, PosixWord = 8 };
   std::vector<std::pair<uint32_t, uint32_t>> ranges;
@@ -49,9 +49,7 @@ private:
 class CompiledSet {
 public:
   explicit CompiledSet(CharSet set);
-  bool test(uint32_t cp) const {
-    return cp < 0x800 ? bits_[cp >> 6] >> (cp & 63) & 1 : set_.contains(cp);
-  }
+  bool test(uint32_t cp) const { return cp < 0x800 ? bits_[cp >> 6] >> (cp & 63) & 1 : set_.contains(cp); }
 
 private:
   CharSet set_;
@@ -61,15 +59,15 @@ private:
 class Regex {
 public:
   enum class Op : uint8_t {
-    Char,      // arg = code point
-    Set,       // arg = set
-    Run,       // arg = set, min..max of it, greedy; possessive if flag
-    Split,     // try x first, then y
-    Jump,      // x
-    Match,     // the end of the program or of a group of its own
-    Look,      // a program of its own at pc + 1; x = where to go on; arg: 0 ahead, 1 not ahead, 2 behind, 3 not
-               // behind; min = characters to step back
-    Atomic,    // a program of its own at pc + 1; x = where to go on
+    Char,   // arg = code point
+    Set,    // arg = set
+    Run,    // arg = set, min..max of it, greedy; possessive if flag
+    Split,  // try x first, then y
+    Jump,   // x
+    Match,  // the end of the program or of a group of its own
+    Look,   // a program of its own at pc + 1; x = where to go on; arg: 0 ahead, 1 not ahead, 2 behind, 3 not
+            // behind; min = characters to step back
+    Atomic, // a program of its own at pc + 1; x = where to go on
     LineBegin, // ^
     LineEnd,   // $
     TextBegin, // \A

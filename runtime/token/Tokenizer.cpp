@@ -97,8 +97,8 @@ void Tokenizer::Impl::encodeText(std::string_view text, const Regions &special, 
 }
 
 /// Text without raw added tokens: normalize, cut at normalized ones.
-void Tokenizer::Impl::encodePlain(std::string_view text, bool atStart, bool special, std::vector<int32_t> &out,
-                                  Scratch &scratch) const {
+void Tokenizer::Impl::encodePlain(std::string_view text, bool atStart, bool special,
+                                  std::vector<int32_t> &out, Scratch &scratch) const {
   std::string normal;
   if (!normalizer.empty()) {
     bool moved = false;
@@ -189,7 +189,8 @@ std::vector<int32_t> Tokenizer::encodePair(std::string_view first, std::string_v
   return a;
 }
 
-std::vector<int32_t> Tokenizer::encodeSegments(const std::vector<TextSegment> &segments, bool addSpecial) const {
+std::vector<int32_t> Tokenizer::encodeSegments(const std::vector<TextSegment> &segments,
+                                               bool addSpecial) const {
   std::string text;
   Regions special;
   bool any = false, all = true;
@@ -244,7 +245,8 @@ int32_t Tokenizer::pad() const { return impl_->blob.header().pad; }
 int32_t Tokenizer::eot() const { return impl_->blob.header().eot; }
 
 bool Tokenizer::addBos() const {
-  return bos() >= 0 && impl_->blob.count(INGOT_TOK_T_SINGLE) && impl_->blob.i32(INGOT_TOK_T_SINGLE, 0) == bos();
+  return bos() >= 0 && impl_->blob.count(INGOT_TOK_T_SINGLE) &&
+         impl_->blob.i32(INGOT_TOK_T_SINGLE, 0) == bos();
 }
 
 bool Tokenizer::addEos() const {

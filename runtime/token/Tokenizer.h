@@ -31,8 +31,9 @@ public:
   static std::unique_ptr<Tokenizer> load(const uint8_t *data, size_t size, std::string &error);
   ~Tokenizer();
 
-  /// `addSpecial`: BOS, EOS and what else the tokenizer puts around a text. `parseSpecial`: special tokens in the
-  /// text are recognised; false for everything that a user wrote. Added tokens that are not special match always.
+  /// `addSpecial`: BOS, EOS and what else the tokenizer puts around a text. `parseSpecial`: special tokens in
+  /// the text are recognised; false for everything that a user wrote. Added tokens that are not special match
+  /// always.
   std::vector<int32_t> encode(std::string_view text, bool addSpecial, bool parseSpecial) const;
   /// The segments are one text; a special token is recognised only inside (one or neighbouring) segments that
   /// allow it. This is how a rendered chat is encoded: the template's parts allow it, the messages do not.
@@ -41,8 +42,8 @@ public:
   std::vector<int32_t> encodePair(std::string_view first, std::string_view second, bool addSpecial,
                                   bool parseSpecial) const;
 
-  /// Ids outside the vocabulary are left out. `atStart` false: the ids continue a text, so that a space which the
-  /// tokenizer takes from the front of a text is kept.
+  /// Ids outside the vocabulary are left out. `atStart` false: the ids continue a text, so that a space which
+  /// the tokenizer takes from the front of a text is kept.
   std::string decode(const int32_t *ids, size_t n, bool skipSpecial, bool atStart = true) const;
   /// The bytes of one token, which may be a part of a character; empty for ids without a token.
   std::string tokenText(int32_t id) const;
@@ -75,7 +76,8 @@ private:
 /// Incremental decoding. Each character comes out with the token that brings its last byte.
 class StreamDecoder {
 public:
-  /// `atStart` false for text that continues a prompt (see Tokenizer::decode). The tokenizer must outlive this.
+  /// `atStart` false for text that continues a prompt (see Tokenizer::decode). The tokenizer must outlive
+  /// this.
   StreamDecoder(const Tokenizer &tokenizer, bool skipSpecial, bool atStart = true);
   ~StreamDecoder();
   StreamDecoder(StreamDecoder &&) noexcept;

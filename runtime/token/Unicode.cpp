@@ -24,8 +24,8 @@ bool isSpace(uint32_t cp) {
 
 bool isWord(uint32_t cp) {
   // The letters in circles and squares are symbols by category and Alphabetic by property.
-  if ((cp >= 0x24b6 && cp <= 0x24e9) || (cp >= 0x1f130 && cp <= 0x1f149) || (cp >= 0x1f150 && cp <= 0x1f169) ||
-      (cp >= 0x1f170 && cp <= 0x1f189))
+  if ((cp >= 0x24b6 && cp <= 0x24e9) || (cp >= 0x1f130 && cp <= 0x1f149) ||
+      (cp >= 0x1f150 && cp <= 0x1f169) || (cp >= 0x1f170 && cp <= 0x1f189))
     return true;
   return categoryBit(cp) & (CatL | CatM | CatNd | CatNl | CatPc);
 }
@@ -77,13 +77,11 @@ void appendValidUtf8(std::string &out, std::string_view text, std::string *keep)
   }
 }
 
-/// True if no character of `text` can change under `form`: below U+0300 nothing composes, and in ASCII nothing
-/// decomposes.
+/// True if no character of `text` can change under `form`: below U+0300 nothing composes, and in ASCII
+/// nothing decomposes.
 static bool isTriviallyNormal(std::string_view text, NormalForm form) {
   unsigned char limit = form == NormalForm::NFC ? 0xcc : 0x80;
-  return std::all_of(text.begin(), text.end(), [&](char c) {
-    return static_cast<unsigned char>(c) < limit;
-  });
+  return std::all_of(text.begin(), text.end(), [&](char c) { return static_cast<unsigned char>(c) < limit; });
 }
 
 std::string normalizeUnicode(std::string_view text, NormalForm form) {

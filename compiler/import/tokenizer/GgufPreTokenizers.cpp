@@ -83,26 +83,23 @@ bool findGgufPreTokenizer(std::string_view name, GgufPreTokenizer &out) {
   } else if (is({"jais-2"})) {
     out.expressions = {kJais2};
   } else if (is({"deepseek-llm"})) {
-    out.expressions = {"[\r\n]",
-                       kDeepSeekLetters,
-                       "\\s?[!-/:-~！-／：-～‘-‟　-。]+",
-                       "\\s+\\z",
-                       kCjk,
-                       "\\p{N}+"};
+    out.expressions = {"[\r\n]", kDeepSeekLetters, "\\s?[!-/:-~！-／：-～‘-‟　-。]+", "\\s+\\z",
+                       kCjk,     "\\p{N}+"};
   } else if (is({"deepseek-coder"})) {
     out.expressions = {"[\r\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", kCjk, "\\p{N}"};
   } else if (is({"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"})) {
     out.expressions = {"\\p{N}{1,3}", kCjkKana, kDeepSeekWord};
   } else if (is({"falcon"})) {
     out.expressions = {kFalconPunctuation, kGpt2, kThreeDigits};
-  } else if (is({"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b", "mellum2"})) {
+  } else if (is({"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b",
+                 "mellum2"})) {
     out.expressions = {"\\p{N}", kGpt2};
-  } else if (is({"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion", "granite-docling", "gigachat", "a.x-4.0",
-                 "mellum", "exaone4", "modern-bert", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de",
-                 "jina-v1-en", "jina-v2-code", "roberta-bpe"})) {
+  } else if (is({"gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion", "granite-docling", "gigachat",
+                 "a.x-4.0", "mellum", "exaone4", "modern-bert", "jina-es", "jina-de", "jina-v2-es",
+                 "jina-v2-de", "jina-v1-en", "jina-v2-code", "roberta-bpe"})) {
     out.expressions = {kGpt2};
-  } else if (is({"qwen2", "deepseek-r1-qwen", "kormo", "f2llmv2", "megrez", "stablelm2", "hunyuan", "solar-open",
-                 "grok-2"})) {
+  } else if (is({"qwen2", "deepseek-r1-qwen", "kormo", "f2llmv2", "megrez", "stablelm2", "hunyuan",
+                 "solar-open", "grok-2"})) {
     out.expressions = {kQwen2};
   } else if (is({"qwen35"})) {
     out.expressions = {kQwen35};

@@ -14,7 +14,8 @@ enum GgufType { Undefined = 0, Normal = 1, Unknown = 2, Control = 3, UserDefined
 
 class Importer {
 public:
-  Importer(const GgufTokenizer &in, std::string &error, uint64_t rows) : in_(in), error_(error), rows_(rows) {}
+  Importer(const GgufTokenizer &in, std::string &error, uint64_t rows)
+      : in_(in), error_(error), rows_(rows) {}
 
   bool run(std::vector<uint8_t> &out) {
     if (in_.model == "llama")
@@ -53,8 +54,8 @@ private:
     if (n > INGOT_TOK_MAX_VOCAB)
       return fail("tokenizer.ggml.tokens has " + count(n) + " entries, more than supported");
     if (rows_ && n > rows_)
-      return fail("tokenizer.ggml.tokens has " + count(n) + " tokens, but the embedding (token_embd.weight) has " +
-                  count(rows_) + " rows");
+      return fail("tokenizer.ggml.tokens has " + count(n) +
+                  " tokens, but the embedding (token_embd.weight) has " + count(rows_) + " rows");
     if (!in_.types.empty() && in_.types.size() < n)
       return fail("tokenizer.ggml.token_type has " + count(in_.types.size()) + " entries for " + count(n) +
                   " tokens");
@@ -89,13 +90,16 @@ private:
       return scores_ && isByteToken(text) ? Byte : Normal;
     int32_t type = in_.types[i];
     // Files exist in which the tokens that end a turn, or mark a place to fill in, are normal ones.
-    static constexpr std::string_view fill[] = {"<|fim_prefix|>", "<fim_prefix>",   "<fim-prefix>", "<|fim_suffix|>",
-                                                "<fim_suffix>",   "<fim-suffix>",   "<|fim_middle|>", "<fim_middle>",
-                                                "<fim-middle>",   "<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"};
-    static constexpr std::string_view harmony[] = {"<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"};
+    static constexpr std::string_view fill[] = {"<|fim_prefix|>",  "<fim_prefix>",    "<fim-prefix>",
+                                                "<|fim_suffix|>",  "<fim_suffix>",    "<fim-suffix>",
+                                                "<|fim_middle|>",  "<fim_middle>",    "<fim-middle>",
+                                                "<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"};
+    static constexpr std::string_view harmony[] = {"<|channel|>", "<|message|>", "<|start|>",
+                                                   "<|constrain|>"};
     if (std::find(std::begin(harmony), std::end(harmony), text) != std::end(harmony))
       return UserDefined; // their text is part of what a caller has to see
-    if (type == Normal && (isKnownEnd(text) || std::find(std::begin(fill), std::end(fill), text) != std::end(fill)))
+    if (type == Normal &&
+        (isKnownEnd(text) || std::find(std::begin(fill), std::end(fill), text) != std::end(fill)))
       return Control;
     return type < Undefined || type > Byte ? Undefined : static_cast<GgufType>(type);
   }
@@ -126,12 +130,24 @@ private:
       bool literal = false; // the text is not in printable code points for bytes
       switch (kind) {
       case Undefined:
-      case Normal: type = INGOT_TOK_NORMAL; break;
-      case Unused: type = INGOT_TOK_UNUSED; break;
-      case Byte: type = INGOT_TOK_BYTE; break;
-      case Unknown: type = INGOT_TOK_UNKNOWN | INGOT_TOK_SPECIAL, literal = true; break;
-      case Control: type = INGOT_TOK_CONTROL | INGOT_TOK_SPECIAL, literal = true; break;
-      case UserDefined: type = INGOT_TOK_USER, literal = true; break;
+      case Normal:
+        type = INGOT_TOK_NORMAL;
+        break;
+      case Unused:
+        type = INGOT_TOK_UNUSED;
+        break;
+      case Byte:
+        type = INGOT_TOK_BYTE;
+        break;
+      case Unknown:
+        type = INGOT_TOK_UNKNOWN | INGOT_TOK_SPECIAL, literal = true;
+        break;
+      case Control:
+        type = INGOT_TOK_CONTROL | INGOT_TOK_SPECIAL, literal = true;
+        break;
+      case UserDefined:
+        type = INGOT_TOK_USER, literal = true;
+        break;
       }
       if (kind == Byte && !isByteToken(text))
         type = INGOT_TOK_NORMAL;

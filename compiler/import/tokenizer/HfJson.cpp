@@ -103,15 +103,16 @@ public:
       }
       inMerge_ = false;
       if (parts_.size() != 2)
-        return fail("model.merges[" + std::to_string(out_.merges.size()) + "]: a merge is two tokens, here are " +
-                    std::to_string(parts_.size()));
+        return fail("model.merges[" + std::to_string(out_.merges.size()) +
+                    "]: a merge is two tokens, here are " + std::to_string(parts_.size()));
       out_.merges.emplace_back(std::move(parts_[0]), std::move(parts_[1]));
       return true;
     }
     stack_.pop_back();
     return true;
   }
-  bool parse_error(std::size_t position, const std::string &last, const nlohmann::detail::exception &) override {
+  bool parse_error(std::size_t position, const std::string &last,
+                   const nlohmann::detail::exception &) override {
     return fail("not valid JSON at byte " + std::to_string(position) + " near " + quoteText(last));
   }
 
@@ -137,7 +138,8 @@ private:
                           : "model.merges[" + std::to_string(out_.merges.size()) + "] holds " + what;
   }
   bool atModelMember(const char *name) const {
-    return stack_.size() == 2 && stack_[1]->is_object() && names_.size() == 1 && names_[0] == "model" && key_ == name;
+    return stack_.size() == 2 && stack_[1]->is_object() && names_.size() == 1 && names_[0] == "model" &&
+           key_ == name;
   }
   Json *place(Json &&v) {
     if (stack_.empty()) {

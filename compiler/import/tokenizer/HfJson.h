@@ -24,7 +24,8 @@ struct HfFile {
   bool vocabIsList = false; // as in Unigram models
 };
 
-/// False and `error` (with the byte offset) if the text is not JSON, or vocabulary or merges have another form.
+/// False and `error` (with the byte offset) if the text is not JSON, or vocabulary or merges have another
+/// form.
 bool readHfFile(std::string_view text, HfFile &out, std::string &error);
 
 } // namespace ingot::import_

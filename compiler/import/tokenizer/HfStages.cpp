@@ -4,7 +4,8 @@
 
 namespace ingot::import_ {
 
-bool HfStages::knownFields(const Json &j, const std::string &where, std::initializer_list<const char *> names) {
+bool HfStages::knownFields(const Json &j, const std::string &where,
+                           std::initializer_list<const char *> names) {
   for (const auto &item : j.items())
     if (std::none_of(names.begin(), names.end(), [&](const char *n) { return item.key() == n; }))
       return fail(where + ": unknown field " + quoteText(item.key()));
@@ -84,7 +85,8 @@ bool HfStages::behavior(const Json &j, const std::string &where, const char *fal
 bool HfStages::metaspace(const Json &j, const std::string &where, std::string &replacement, uint32_t &scheme,
                          bool &split) {
   bool prefix;
-  if (!knownFields(j, where, {"type", "replacement", "add_prefix_space", "prepend_scheme", "split", "str_rep"}) ||
+  if (!knownFields(j, where,
+                   {"type", "replacement", "add_prefix_space", "prepend_scheme", "split", "str_rep"}) ||
       !text(j, "replacement", where, replacement) || !boolean(j, "split", true, where, split) ||
       !boolean(j, "add_prefix_space", true, where, prefix))
     return false;
@@ -105,11 +107,13 @@ bool HfStages::metaspace(const Json &j, const std::string &where, std::string &r
 }
 
 bool HfStages::oneNormalizer(const Json &j, const std::string &type, const std::string &where) {
-  static constexpr std::pair<const char *, uint32_t> plain[] = {
-      {"NFC", INGOT_TOK_N_NFC},   {"NFD", INGOT_TOK_N_NFD},
-      {"NFKC", INGOT_TOK_N_NFKC}, {"NFKD", INGOT_TOK_N_NFKD},
-      {"Lowercase", INGOT_TOK_N_LOWERCASE}, {"StripAccents", INGOT_TOK_N_STRIP_ACCENTS},
-      {"ByteLevel", INGOT_TOK_N_BYTE_LEVEL}};
+  static constexpr std::pair<const char *, uint32_t> plain[] = {{"NFC", INGOT_TOK_N_NFC},
+                                                                {"NFD", INGOT_TOK_N_NFD},
+                                                                {"NFKC", INGOT_TOK_N_NFKC},
+                                                                {"NFKD", INGOT_TOK_N_NFKD},
+                                                                {"Lowercase", INGOT_TOK_N_LOWERCASE},
+                                                                {"StripAccents", INGOT_TOK_N_STRIP_ACCENTS},
+                                                                {"ByteLevel", INGOT_TOK_N_BYTE_LEVEL}};
   for (const auto &p : plain)
     if (type == p.first) {
       t_.normalizers.push_back({p.second, 0, "", ""});
@@ -147,8 +151,8 @@ bool HfStages::onePreTokenizer(const Json &j, const std::string &type, const std
   if (type == "ByteLevel") {
     bool prefix, trim, regex;
     if (!knownFields(j, where, {"type", "add_prefix_space", "trim_offsets", "use_regex"}) ||
-        !boolean(j, "add_prefix_space", true, where, prefix) || !boolean(j, "trim_offsets", true, where, trim) ||
-        !boolean(j, "use_regex", true, where, regex))
+        !boolean(j, "add_prefix_space", true, where, prefix) ||
+        !boolean(j, "trim_offsets", true, where, trim) || !boolean(j, "use_regex", true, where, regex))
       return false;
     s.kind = INGOT_TOK_P_BYTE_LEVEL;
     s.flags = (prefix ? 1u : 0u) | (regex ? 2u : 0u);
@@ -163,8 +167,9 @@ bool HfStages::onePreTokenizer(const Json &j, const std::string &type, const std
   } else if (type == "Split") {
     bool isRegex, invert;
     uint32_t how;
-    if (!knownFields(j, where, {"type", "pattern", "behavior", "invert"}) || !pattern(j, where, s.a, isRegex) ||
-        !behavior(j, where, "", how) || !boolean(j, "invert", false, where, invert))
+    if (!knownFields(j, where, {"type", "pattern", "behavior", "invert"}) ||
+        !pattern(j, where, s.a, isRegex) || !behavior(j, where, "", how) ||
+        !boolean(j, "invert", false, where, invert))
       return false;
     s.kind = isRegex ? INGOT_TOK_P_SPLIT_REGEX : INGOT_TOK_P_SPLIT;
     s.flags = how | (invert ? 8u : 0u);
@@ -180,7 +185,8 @@ bool HfStages::onePreTokenizer(const Json &j, const std::string &type, const std
     s.kind = INGOT_TOK_P_DIGITS;
     s.flags = individual;
   } else if (type == "Whitespace") {
-    s = {INGOT_TOK_P_SPLIT_REGEX, INGOT_TOK_REMOVED | 8u, R"([[:word:]\x{200C}\x{200D}]+|[^[:word:]\x{200C}\x{200D}\s]+)", ""};
+    s = {INGOT_TOK_P_SPLIT_REGEX, INGOT_TOK_REMOVED | 8u,
+         R"([[:word:]\x{200C}\x{200D}]+|[^[:word:]\x{200C}\x{200D}\s]+)", ""};
     if (!knownFields(j, where, {"type"}))
       return false;
   } else if (type == "WhitespaceSplit") {
@@ -272,7 +278,8 @@ bool HfStages::onePostProcessor(const Json &j, const std::string &type, const st
   auto specials = j.find("special_tokens");
   if (specials == j.end() || !specials->is_object())
     return fail(where + ".special_tokens is not an object");
-  if (!templateList(j, "single", *specials, where, t_.single) || !templateList(j, "pair", *specials, where, t_.pair))
+  if (!templateList(j, "single", *specials, where, t_.single) ||
+      !templateList(j, "pair", *specials, where, t_.pair))
     return false;
   if (std::count(t_.single.begin(), t_.single.end(), -1) != 1 ||
       std::count(t_.single.begin(), t_.single.end(), -2) != 0)
@@ -344,7 +351,8 @@ bool HfStages::decoder(const Json &j) {
   // Behind a ByteLevel decoder the text is one piece already.
   if (d.size() == 2 && d[0].kind == INGOT_TOK_D_BYTE_LEVEL && d[1].kind == INGOT_TOK_D_FUSE)
     d.pop_back();
-  bool bytes = std::any_of(d.begin(), d.end(), [](const auto &s) { return s.kind == INGOT_TOK_D_BYTE_LEVEL; });
+  bool bytes =
+      std::any_of(d.begin(), d.end(), [](const auto &s) { return s.kind == INGOT_TOK_D_BYTE_LEVEL; });
   if (bytes != ((t_.flags & INGOT_TOK_BYTE_LEVEL) != 0))
     return fail(bytes ? "decoder: ByteLevel without a ByteLevel pre_tokenizer is not supported"
                       : "decoder: a ByteLevel pre_tokenizer without a ByteLevel decoder is not supported");

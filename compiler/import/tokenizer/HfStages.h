@@ -16,7 +16,9 @@ class HfStages {
 public:
   HfStages(TokenizerTables &tables, std::string &error) : t_(tables), error_(error) {}
 
-  bool normalizer(const nlohmann::json &j) { return walk(j, "normalizer", "normalizers", &HfStages::oneNormalizer); }
+  bool normalizer(const nlohmann::json &j) {
+    return walk(j, "normalizer", "normalizers", &HfStages::oneNormalizer);
+  }
   bool preTokenizer(const nlohmann::json &j) {
     return walk(j, "pre_tokenizer", "pretokenizers", &HfStages::onePreTokenizer);
   }
@@ -25,7 +27,8 @@ public:
   bool decoder(const nlohmann::json &j);
 
   /// Helpers that the rest of the file needs too.
-  bool knownFields(const nlohmann::json &j, const std::string &where, std::initializer_list<const char *> names);
+  bool knownFields(const nlohmann::json &j, const std::string &where,
+                   std::initializer_list<const char *> names);
   bool boolean(const nlohmann::json &j, const char *key, bool fallback, const std::string &where, bool &out);
   bool text(const nlohmann::json &j, const char *key, const std::string &where, std::string &out);
 
@@ -49,7 +52,8 @@ private:
                     std::vector<int32_t> &out);
   bool pattern(const Json &j, const std::string &where, std::string &out, bool &isRegex);
   bool behavior(const Json &j, const std::string &where, const char *fallback, uint32_t &out);
-  bool metaspace(const Json &j, const std::string &where, std::string &replacement, uint32_t &scheme, bool &split);
+  bool metaspace(const Json &j, const std::string &where, std::string &replacement, uint32_t &scheme,
+                 bool &split);
   bool tokenAndId(const Json &j, const char *key, const std::string &where, int32_t &id);
 };
 

@@ -52,15 +52,16 @@ private:
   bool parts() {
     const Json &root = file_.root;
     if (!stages_.knownFields(root, "the file",
-                             {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
-                              "post_processor", "decoder", "model"}))
+                             {"version", "truncation", "padding", "added_tokens", "normalizer",
+                              "pre_tokenizer", "post_processor", "decoder", "model"}))
       return false;
     Json version = member(root, "version");
     if (!version.is_null() && version != "1.0")
       return fail("version " + version.dump() + " is not supported");
     // The pipeline decides how the vocabulary's texts are to be read.
-    return stages_.normalizer(member(root, "normalizer")) && stages_.preTokenizer(member(root, "pre_tokenizer")) &&
-           model(member(root, "model")) && added(member(root, "added_tokens")) && vocabulary() && merges() &&
+    return stages_.normalizer(member(root, "normalizer")) &&
+           stages_.preTokenizer(member(root, "pre_tokenizer")) && model(member(root, "model")) &&
+           added(member(root, "added_tokens")) && vocabulary() && merges() &&
            stages_.postProcessor(member(root, "post_processor")) && stages_.decoder(member(root, "decoder"));
   }
 
@@ -72,9 +73,10 @@ private:
       return false;
     if (type != "BPE")
       return fail("model: type " + quoteText(type) + " is not supported (BPE is)");
-    if (!stages_.knownFields(m, "model", {"type", "dropout", "unk_token", "continuing_subword_prefix",
-                                          "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges",
-                                          "vocab", "merges"}))
+    if (!stages_.knownFields(m, "model",
+                             {"type", "dropout", "unk_token", "continuing_subword_prefix",
+                              "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges", "vocab",
+                              "merges"}))
       return false;
     Json dropout = member(m, "dropout");
     if (!dropout.is_null() && !(dropout.is_number() && dropout.get<double>() == 0))
@@ -110,11 +112,12 @@ private:
       bool word, left, right, special, normalized;
       if (!a.is_object())
         return fail(where + " is not an object");
-      if (!stages_.knownFields(a, where,
-                               {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}) ||
+      if (!stages_.knownFields(
+              a, where, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}) ||
           !stages_.text(a, "content", where, token.text) ||
           !stages_.boolean(a, "single_word", false, where, word) ||
-          !stages_.boolean(a, "lstrip", false, where, left) || !stages_.boolean(a, "rstrip", false, where, right) ||
+          !stages_.boolean(a, "lstrip", false, where, left) ||
+          !stages_.boolean(a, "rstrip", false, where, right) ||
           !stages_.boolean(a, "special", false, where, special) ||
           !stages_.boolean(a, "normalized", !special, where, normalized))
         return false;
@@ -158,12 +161,13 @@ private:
     for (const auto &[text, wide] : file_.vocab) {
       auto id = static_cast<uint32_t>(wide);
       if (textOf[id])
-        return fail("model.vocab: " + quoteText(*textOf[id]) + " and " + quoteText(text) + " have the same id " +
-                    std::to_string(id));
+        return fail("model.vocab: " + quoteText(*textOf[id]) + " and " + quoteText(text) +
+                    " have the same id " + std::to_string(id));
       textOf[id] = &text;
       if (!idOf_.emplace(text, id).second)
         return fail("model.vocab: " + quoteText(text) + " occurs twice (duplicate)");
-      t_.types[id] = isByteToken(text) && (t_.flags & INGOT_TOK_BYTE_FALLBACK) ? INGOT_TOK_BYTE : INGOT_TOK_NORMAL;
+      t_.types[id] =
+          isByteToken(text) && (t_.flags & INGOT_TOK_BYTE_FALLBACK) ? INGOT_TOK_BYTE : INGOT_TOK_NORMAL;
       setText(id, text, true);
     }
     if (!unknown())
@@ -212,7 +216,8 @@ private:
     if (it != idOf_.end())
       t_.unk = static_cast<int32_t>(it->second);
     else if (!(t_.flags & INGOT_TOK_BYTE_LEVEL)) // there no character is unknown
-      return fail("model.unk_token " + quoteText(unk.get_ref<const std::string &>()) + " is not in the vocabulary");
+      return fail("model.unk_token " + quoteText(unk.get_ref<const std::string &>()) +
+                  " is not in the vocabulary");
     return true;
   }
 
@@ -245,7 +250,8 @@ private:
     return v == idOf_.end() ? -1 : static_cast<int32_t>(v->second);
   }
 
-  /// BOS and the others: tokenizer_config.json says which they are; without it the template tells the first two.
+  /// BOS and the others: tokenizer_config.json says which they are; without it the template tells the first
+  /// two.
   bool specials(std::string_view text) {
     if (text.empty()) {
       if (!t_.single.empty() && t_.single.front() >= 0)

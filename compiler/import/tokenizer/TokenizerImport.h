@@ -34,15 +34,15 @@ struct GgufTokenizer {
   std::string name; // general.name
 };
 
-/// Appends nothing to `out` on failure; `error` then names the key. `embeddingRows`, if not 0, is the number of
-/// rows of the embedding: more tokens than rows are an error.
+/// Appends nothing to `out` on failure; `error` then names the key. `embeddingRows`, if not 0, is the number
+/// of rows of the embedding: more tokens than rows are an error.
 bool importGgufTokenizer(const GgufTokenizer &in, std::vector<uint8_t> &out, std::string &error,
                          uint64_t embeddingRows = 0);
 
 /// `tokenizerConfigJson` (tokenizer_config.json) may be empty; it names the BOS, EOS, UNK and PAD tokens.
 /// Truncation and padding settings are for batches and are ignored, as transformers does for each call. With
-/// `embeddingRows`, a vocabulary id without a row is an error, and added tokens without one are left out: they
-/// could not be fed to the model.
+/// `embeddingRows`, a vocabulary id without a row is an error, and added tokens without one are left out:
+/// they could not be fed to the model.
 bool importHfTokenizer(std::string_view tokenizerJson, std::string_view tokenizerConfigJson,
                        std::vector<uint8_t> &out, std::string &error, uint64_t embeddingRows = 0);
 

@@ -211,8 +211,8 @@ private:
       std::vector<ingot_tok_stage_v1> list;
       for (const TokenizerTables::Stage &s : in) {
         uint32_t a = put(s.a), b = put(s.b);
-        list.push_back({s.kind, s.flags, a, static_cast<uint32_t>(s.a.size()), b,
-                        static_cast<uint32_t>(s.b.size())});
+        list.push_back(
+            {s.kind, s.flags, a, static_cast<uint32_t>(s.a.size()), b, static_cast<uint32_t>(s.b.size())});
       }
       return list;
     };

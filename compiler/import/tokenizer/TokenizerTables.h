@@ -49,8 +49,8 @@ bool isByteToken(std::string_view text);
 bool isKnownEnd(std::string_view text);
 /// Those of them that end a turn, the likelier first.
 inline constexpr std::array<std::string_view, 11> kEndsOfTurn = {
-    "<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>", "<EOT>",
-    "_<EOT>", "[EOT]", "<｜end▁of▁sentence｜>", "<end_of_utterance>"};
+    "<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>",         "<|endoftext|>",     "<|end_of_text|>",
+    "<EOT>",      "_<EOT>",     "[EOT]",   "<｜end▁of▁sentence｜>", "<end_of_utterance>"};
 
 /// A text for messages: quoted, cut at 40 bytes, control characters as dots.
 std::string quoteText(std::string_view text);

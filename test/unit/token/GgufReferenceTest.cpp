@@ -59,11 +59,12 @@ INSTANTIATE_TEST_SUITE_P(All, GgufVocab,
 TEST(GgufCompact, Pairs) {
   Loaded spm = loadGguf(goldenDir() + "llama-spm.gguf.xz");
   ASSERT_TRUE(spm);
-  checkPairs(*spm.tokenizer, readFile(goldenDir() + "gguf_vocab.inp"), readFile(goldenDir() + "llama-spm.out"), false);
+  checkPairs(*spm.tokenizer, readFile(goldenDir() + "gguf_vocab.inp"),
+             readFile(goldenDir() + "llama-spm.out"), false);
   Loaded bpe = loadGguf(goldenDir() + "deepseek-coder.gguf.xz");
   ASSERT_TRUE(bpe);
-  checkPairs(*bpe.tokenizer, readFile(goldenDir() + "gguf_vocab.inp"), readFile(goldenDir() + "deepseek-coder.out"),
-             true);
+  checkPairs(*bpe.tokenizer, readFile(goldenDir() + "gguf_vocab.inp"),
+             readFile(goldenDir() + "deepseek-coder.out"), true);
 }
 
 TEST(GgufShared, Samples) {
@@ -76,7 +77,8 @@ TEST(GgufShared, Samples) {
     Loaded t = loadGguf(sharedDir() + "golden/gguf/" + file.key());
     ASSERT_TRUE(t);
     for (const auto &row : file.value()) {
-      std::vector<int32_t> ids = t->encode(row["text"].get<std::string>(), row["add_special"], row["parse_special"]);
+      std::vector<int32_t> ids =
+          t->encode(row["text"].get<std::string>(), row["add_special"], row["parse_special"]);
       EXPECT_EQ(ids, row["ids"].get<std::vector<int32_t>>()) << row.dump();
       ++rows;
     }
@@ -94,7 +96,8 @@ void checkPrompts(const char *file, const char *folder, int32_t vocab, bool addB
   ASSERT_TRUE(t);
   EXPECT_EQ(t->vocabSize(), vocab);
   EXPECT_EQ(t->addBos(), addBos);
-  auto prompts = nlohmann::json::parse(readFile(sharedDir() + "golden/real/" + folder + "/prompts.json"))["prompts"];
+  auto prompts =
+      nlohmann::json::parse(readFile(sharedDir() + "golden/real/" + folder + "/prompts.json"))["prompts"];
   for (const auto &p : prompts) {
     std::string text = p["text"];
     std::vector<int32_t> want = p["ids"];

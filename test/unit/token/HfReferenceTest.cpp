@@ -9,9 +9,9 @@ namespace {
 
 /// A compact part of the references, which the repository carries.
 TEST(HfCompact, BpeForms) {
-  for (const char *name : {"bpe_added_token_flags", "bpe_falcon_punctuation", "bpe_gpt2", "bpe_gpt4_removed_invert",
-                           "bpe_llama2_legacy", "bpe_llama3_ignore_merges", "bpe_metaspace_first",
-                           "bpe_metaspace_never", "bpe_starcoder_digits"}) {
+  for (const char *name : {"bpe_added_token_flags", "bpe_falcon_punctuation", "bpe_gpt2",
+                           "bpe_gpt4_removed_invert", "bpe_llama2_legacy", "bpe_llama3_ignore_merges",
+                           "bpe_metaspace_first", "bpe_metaspace_never", "bpe_starcoder_digits"}) {
     SCOPED_TRACE(name);
     Loaded t = loadHf(goldenDir() + name + ".tokenizer.json.xz");
     ASSERT_TRUE(t);
@@ -66,8 +66,9 @@ TEST_P(HfSynthetic, Encodings) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, HfSynthetic,
                          testing::Values("bpe_added_token_flags", "bpe_falcon_punctuation", "bpe_gpt2",
-                                         "bpe_gpt4_removed_invert", "bpe_llama2_legacy", "bpe_llama3_ignore_merges",
-                                         "bpe_metaspace_first", "bpe_metaspace_never", "bpe_starcoder_digits"),
+                                         "bpe_gpt4_removed_invert", "bpe_llama2_legacy",
+                                         "bpe_llama3_ignore_merges", "bpe_metaspace_first",
+                                         "bpe_metaspace_never", "bpe_starcoder_digits"),
                          [](const auto &info) { return std::string(info.param); });
 
 TEST(HfShared, UnigramIsRefusedByName) {
@@ -76,7 +77,8 @@ TEST(HfShared, UnigramIsRefusedByName) {
   std::vector<uint8_t> blob;
   std::string error;
   EXPECT_FALSE(import_::importHfTokenizer(
-      readFile(sharedDir() + "golden/tokenizers/synthetic/unigram_precompiled/tokenizer.json.xz"), "", blob, error));
+      readFile(sharedDir() + "golden/tokenizers/synthetic/unigram_precompiled/tokenizer.json.xz"), "", blob,
+      error));
   EXPECT_NE(error.find("Precompiled"), std::string::npos) << error;
 }
 

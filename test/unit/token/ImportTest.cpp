@@ -43,8 +43,8 @@ TEST(HfImport, SmallWorks) {
   EXPECT_EQ(hfError(smallHf()), "");
   std::vector<uint8_t> blob;
   std::string error;
-  ASSERT_TRUE(import_::importHfTokenizer(smallHf().dump(), R"({"bos_token": {"content": "<s>"}, "eos_token": "<s>"})",
-                                         blob, error))
+  ASSERT_TRUE(import_::importHfTokenizer(
+      smallHf().dump(), R"({"bos_token": {"content": "<s>"}, "eos_token": "<s>"})", blob, error))
       << error;
   Loaded t = load(blob);
   EXPECT_EQ(t->encode("abc ab", true, true), (std::vector<int32_t>{4, 5, 3}));
@@ -57,8 +57,8 @@ TEST(HfImport, SmallWorks) {
   EXPECT_EQ(t->tokenText(99), "");
   EXPECT_EQ(t->vocabSize(), 7);
   std::vector<uint8_t> again;
-  ASSERT_TRUE(import_::importHfTokenizer(smallHf().dump(), R"({"bos_token": {"content": "<s>"}, "eos_token": "<s>"})",
-                                         again, error));
+  ASSERT_TRUE(import_::importHfTokenizer(
+      smallHf().dump(), R"({"bos_token": {"content": "<s>"}, "eos_token": "<s>"})", again, error));
   EXPECT_EQ(blob, again) << "the same input must give the same bytes";
 }
 
@@ -81,15 +81,19 @@ TEST(HfImport, UnknownTypesAndFieldsAreNamed) {
       {"/extra", 1, "extra"},
       {"/normalizer", Json{{"type", "Nmt"}}, "Nmt"},
       {"/normalizer", Json{{"type", "NFC"}, {"odd", 1}}, "odd"},
-      {"/normalizer", Json{{"type", "Sequence"}, {"normalizers", {Json{{"type", "Precompiled"}}}}}, "Precompiled"},
+      {"/normalizer", Json{{"type", "Sequence"}, {"normalizers", {Json{{"type", "Precompiled"}}}}},
+       "Precompiled"},
       {"/normalizer", Json{{"type", "Replace"}, {"pattern", {{"Glob", "x"}}}, {"content", ""}}, "Glob"},
-      {"/normalizer", Json{{"type", "Replace"}, {"pattern", {{"Regex", "("}}}, {"content", ""}}, "regular expression"},
+      {"/normalizer", Json{{"type", "Replace"}, {"pattern", {{"Regex", "("}}}, {"content", ""}},
+       "regular expression"},
       {"/normalizer", "NFC", "normalizer"},
       {"/pre_tokenizer", Json{{"type", "UnicodeScripts"}}, "UnicodeScripts"},
       {"/pre_tokenizer",
-       Json{{"type", "Split"}, {"pattern", {{"Regex", "a("}}}, {"behavior", "Isolated"}, {"invert", false}}, "decoder"},
+       Json{{"type", "Split"}, {"pattern", {{"Regex", "a("}}}, {"behavior", "Isolated"}, {"invert", false}},
+       "decoder"},
       {"/pre_tokenizer",
-       Json{{"type", "Split"}, {"pattern", {{"String", "a"}}}, {"behavior", "Sideways"}, {"invert", false}}, "Sideways"},
+       Json{{"type", "Split"}, {"pattern", {{"String", "a"}}}, {"behavior", "Sideways"}, {"invert", false}},
+       "Sideways"},
       {"/pre_tokenizer/odd", true, "odd"},
       {"/post_processor", Json{{"type", "Whatever"}}, "Whatever"},
       {"/post_processor",
@@ -129,7 +133,10 @@ TEST(HfImport, BadExpressionShowsAtLoad) {
   Json j = smallHf();
   j["pre_tokenizer"] = Json{{"type", "Sequence"},
                             {"pretokenizers",
-                             {Json{{"type", "Split"}, {"pattern", {{"Regex", "(\\s+"}}}, {"behavior", "Isolated"}, {"invert", false}},
+                             {Json{{"type", "Split"},
+                                   {"pattern", {{"Regex", "(\\s+"}}},
+                                   {"behavior", "Isolated"},
+                                   {"invert", false}},
                               smallHf()["pre_tokenizer"]}}};
   expectHf(j, "unmatched parenthesis");
 }
@@ -185,8 +192,8 @@ TEST(HfImport, MalformedReferences) {
     ++seen;
     std::vector<uint8_t> blob;
     std::string error;
-    bool ok = import_::importHfTokenizer(readFile(bad + c["path"].get<std::string>() + "/tokenizer.json"), "", blob,
-                                         error, 280);
+    bool ok = import_::importHfTokenizer(readFile(bad + c["path"].get<std::string>() + "/tokenizer.json"), "",
+                                         blob, error, 280);
     std::unique_ptr<token::Tokenizer> t;
     if (ok)
       t = token::Tokenizer::load(blob.data(), blob.size(), error);
@@ -254,10 +261,12 @@ TEST(GgufImport, Refusals) {
 
 TEST(GgufImport, EveryNamedPreTokenizerLoads) {
   for (const char *pre :
-       {"", "default", "llama3", "llama-v3", "llama-bpe", "dbrx", "smaug-bpe", "jais-2", "deepseek-llm",
-        "deepseek-coder", "deepseek-v3", "falcon", "starcoder", "refact", "command-r", "smollm", "codeshell", "exaone",
-        "minerva-7b", "gpt-2", "phi-2", "mpt", "olmo", "jais", "qwen2", "stablelm2", "qwen35", "poro-chat", "bloom",
-        "viking", "tekken", "gpt-4o", "llama4", "tiny_aya", "superbpe", "bailingmoe", "seed-coder", "exaone-moe"}) {
+       {"",           "default",      "llama3",         "llama-v3",    "llama-bpe",  "dbrx",      "smaug-bpe",
+        "jais-2",     "deepseek-llm", "deepseek-coder", "deepseek-v3", "falcon",     "starcoder", "refact",
+        "command-r",  "smollm",       "codeshell",      "exaone",      "minerva-7b", "gpt-2",     "phi-2",
+        "mpt",        "olmo",         "jais",           "qwen2",       "stablelm2",  "qwen35",    "poro-chat",
+        "bloom",      "viking",       "tekken",         "gpt-4o",      "llama4",     "tiny_aya",  "superbpe",
+        "bailingmoe", "seed-coder",   "exaone-moe"}) {
     SmallGguf s;
     s.g.pre = pre;
     EXPECT_EQ(ggufError(s.g), "") << pre;

@@ -38,8 +38,8 @@ Ranges oracle(const std::string &pattern, const std::string &text) {
     return out;
   pcre2_match_data *data = pcre2_match_data_create_from_pattern(re, nullptr);
   size_t from = 0, last = SIZE_MAX;
-  while (from <= text.size() && pcre2_match(re, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from, 0,
-                                            data, nullptr) > 0) {
+  while (from <= text.size() && pcre2_match(re, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
+                                            0, data, nullptr) > 0) {
     PCRE2_SIZE *v = pcre2_get_ovector_pointer(data);
     if (v[0] != v[1] || v[1] != last)
       out.push_back({v[0], v[1]});
@@ -79,10 +79,12 @@ const char *const kPublished[] = {
 };
 
 TEST(Regex, AgreesWithPcreOnRandomTexts) {
-  const char *const alphabet[] = {"a",  "b",  "c",  "d",  "s",  "t",  "'",  "'s", "'LL", "A", "Z",  "x",  "y",  "0",
-                                  "1",  "23", " ",  " ",  "  ", "\n", "\r\n", "\t", ".", ",", "!",  "(",  "|",  "_",
-                                  "-",  "é",  "e\xcc\x81", "Ж", "ß", "ſ", "中", "の", "ア", "한", "١", "Ⅷ", "²", "😀",
-                                  "\xc2\xa0", "\xe3\x80\x80", "€", "…", "ǅ", "ʰ", "/"};
+  const char *const alphabet[] = {
+      "a", "b",  "c",  "d",  "s",  "t", "'", "'s", "'LL",       "A",        "Z",
+      "x", "y",  "0",  "1",  "23", " ", " ", "  ", "\n",        "\r\n",     "\t",
+      ".", ",",  "!",  "(",  "|",  "_", "-", "é",  "e\xcc\x81", "Ж",        "ß",
+      "ſ", "中", "の", "ア", "한", "١", "Ⅷ", "²",  "😀",        "\xc2\xa0", "\xe3\x80\x80",
+      "€", "…",  "ǅ",  "ʰ",  "/"};
   std::mt19937 random(7);
   auto pick = [&](size_t n) { return random() % n; };
   for (const char *pattern : kPublished)
@@ -111,8 +113,8 @@ TEST(Regex, ClassOperations) {
 }
 
 TEST(Regex, RefusesWithAReason) {
-  for (const char *pattern : {"(", "a)", "[a", "a**b(", "*a", "\\p{Nope}", "\\1", "(?<=a+)b", "a{2,1}", "[z-a]", "(?P",
-                              "\\", "\\p{L", "[[:nope:]]", "(?z)", "a{20000}"}) {
+  for (const char *pattern : {"(", "a)", "[a", "a**b(", "*a", "\\p{Nope}", "\\1", "(?<=a+)b", "a{2,1}",
+                              "[z-a]", "(?P", "\\", "\\p{L", "[[:nope:]]", "(?z)", "a{20000}"}) {
     Regex re;
     std::string error;
     EXPECT_FALSE(Regex::compile(pattern, re, error)) << pattern;
@@ -134,7 +136,8 @@ TEST(Regex, NoExponentialTime) {
     size_t begin, end;
     auto start = std::chrono::steady_clock::now();
     EXPECT_FALSE(re.search(std::string_view(text).substr(0, 300), 0, begin, end, scratch));
-    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5.0) << pattern;
+    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5.0)
+        << pattern;
   }
 }
 

@@ -1,6 +1,6 @@
 //===- RobustnessTest.cpp - Bytes that are no tokenizer -------------------===//
-#include "test/unit/token/Support.h"
 #include "runtime/abi/ingot_tok.h"
+#include "test/unit/token/Support.h"
 #include <cstring>
 #include <random>
 
@@ -18,7 +18,8 @@ void exercise(const std::vector<uint8_t> &blob) {
     return;
   }
   for (bool special : {false, true}) {
-    std::vector<int32_t> ids = t->encode(" Hello w\xc3\xb6rld 123 <s>\n\n<|im_end|> \xe2\x96\x81", true, special);
+    std::vector<int32_t> ids =
+        t->encode(" Hello w\xc3\xb6rld 123 <s>\n\n<|im_end|> \xe2\x96\x81", true, special);
     for (int32_t id : ids) {
       EXPECT_GE(id, 0);
       EXPECT_LT(id, t->vocabSize());
@@ -62,7 +63,8 @@ TEST(Robustness, Truncated) {
   for (const auto &blob : goodBlobs())
     for (size_t n = 0; n < blob.size(); n += n < 600 ? 1 : 997) {
       std::string error;
-      std::vector<uint8_t> part(blob.begin(), blob.begin() + static_cast<long>(n)); // exact size, for sanitizers
+      std::vector<uint8_t> part(blob.begin(),
+                                blob.begin() + static_cast<long>(n)); // exact size, for sanitizers
       EXPECT_FALSE(token::Tokenizer::load(part.data(), part.size(), error)) << n;
     }
 }
@@ -75,9 +77,15 @@ TEST(Robustness, DamagedHeader) {
     size_t word = random() % (sizeof(ingot_tok_header_v1) / 4);
     uint32_t value;
     switch (random() % 4) {
-    case 0: value = static_cast<uint32_t>(random()); break;
-    case 1: value = 0xffffffffu; break;
-    case 2: value = static_cast<uint32_t>(random() % 4096); break;
+    case 0:
+      value = static_cast<uint32_t>(random());
+      break;
+    case 1:
+      value = 0xffffffffu;
+      break;
+    case 2:
+      value = static_cast<uint32_t>(random() % 4096);
+      break;
     default:
       std::memcpy(&value, blob.data() + word * 4, 4);
       value += static_cast<uint32_t>(random() % 17) - 8;

@@ -58,7 +58,8 @@ void checkInjection(const token::Tokenizer &t, const std::string &open, const st
   EXPECT_EQ(t.encodeSegments({{close.substr(0, half), true}, {close.substr(half), true}}, false),
             std::vector<int32_t>{closeId});
   // Where no special token stands between, the parts are tokenized as one text.
-  EXPECT_EQ(t.encodeSegments({{"The quick br", true}, {"own fox", false}}, true), t.encode("The quick brown fox", true, true));
+  EXPECT_EQ(t.encodeSegments({{"The quick br", true}, {"own fox", false}}, true),
+            t.encode("The quick brown fox", true, true));
   EXPECT_EQ(t.encodeSegments({{"a" + close + "b", true}}, true), t.encode("a" + close + "b", true, true));
   EXPECT_EQ(t.encodeSegments({{"a" + close + "b", false}}, true), t.encode("a" + close + "b", true, false));
 }
@@ -109,7 +110,8 @@ TEST(Segments, ContinuedTextKeepsItsSpace) {
 TEST(Segments, IllFormedTextIsReplaced) {
   Loaded t = loadHf(goldenDir() + "bpe_gpt2.tokenizer.json.xz");
   ASSERT_TRUE(t);
-  EXPECT_EQ(t->encode("a\xff\xe4\xbd z", false, false), t->encode("a\xef\xbf\xbd\xef\xbf\xbd z", false, false));
+  EXPECT_EQ(t->encode("a\xff\xe4\xbd z", false, false),
+            t->encode("a\xef\xbf\xbd\xef\xbf\xbd z", false, false));
   EXPECT_EQ(t->encodeSegments({{"a\xff", false}}, false), t->encode("a\xef\xbf\xbd", false, false));
 }
 

@@ -90,18 +90,31 @@ struct GgufCursor {
   }
   int64_t number(uint32_t type) {
     switch (type) {
-    case 0: return get<uint8_t>();
-    case 1: return get<int8_t>();
-    case 2: return get<uint16_t>();
-    case 3: return get<int16_t>();
-    case 4: return get<uint32_t>();
-    case 5: return get<int32_t>();
-    case 6: return static_cast<int64_t>(get<float>());
-    case 7: return get<uint8_t>();
-    case 10: return static_cast<int64_t>(get<uint64_t>());
-    case 11: return get<int64_t>();
-    case 12: return static_cast<int64_t>(get<double>());
-    default: ok = false; return 0;
+    case 0:
+      return get<uint8_t>();
+    case 1:
+      return get<int8_t>();
+    case 2:
+      return get<uint16_t>();
+    case 3:
+      return get<int16_t>();
+    case 4:
+      return get<uint32_t>();
+    case 5:
+      return get<int32_t>();
+    case 6:
+      return static_cast<int64_t>(get<float>());
+    case 7:
+      return get<uint8_t>();
+    case 10:
+      return static_cast<int64_t>(get<uint64_t>());
+    case 11:
+      return get<int64_t>();
+    case 12:
+      return static_cast<int64_t>(get<double>());
+    default:
+      ok = false;
+      return 0;
     }
   }
 };
@@ -200,9 +213,10 @@ void checkHfRows(const token::Tokenizer &t, const std::vector<nlohmann::json> &r
     const std::string name = row["name"], text = row["text"];
     bool addSpecial = row["add_special"], parseSpecial = row["parse_special"];
     auto start = std::chrono::steady_clock::now();
-    std::vector<int32_t> ids = row.contains("text_pair") && !row["text_pair"].is_null()
-                                   ? t.encodePair(text, row["text_pair"].get<std::string>(), addSpecial, parseSpecial)
-                                   : t.encode(text, addSpecial, parseSpecial);
+    std::vector<int32_t> ids =
+        row.contains("text_pair") && !row["text_pair"].is_null()
+            ? t.encodePair(text, row["text_pair"].get<std::string>(), addSpecial, parseSpecial)
+            : t.encode(text, addSpecial, parseSpecial);
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     EXPECT_LT(seconds, 1.0) << name;
     std::vector<int32_t> want = row["ids"];
@@ -218,8 +232,9 @@ void checkHfRows(const token::Tokenizer &t, const std::vector<nlohmann::json> &r
       std::string text2 = t.decode(want.data(), want.size(), skip);
       ok = ok && text2 == field.get<std::string>();
       EXPECT_EQ(text2 == field.get<std::string>(), true)
-          << what << " skip " << skip << "\n  got  " << nlohmann::json(text2).dump(-1, ' ', true).substr(0, 300)
-          << "\n  want " << field.dump(-1, ' ', true).substr(0, 300);
+          << what << " skip " << skip << "\n  got  "
+          << nlohmann::json(text2).dump(-1, ' ', true).substr(0, 300) << "\n  want "
+          << field.dump(-1, ' ', true).substr(0, 300);
     }
     if (!ok && ++bad > 8)
       FAIL() << "more rows differ";

@@ -22,7 +22,8 @@ std::string readFile(const std::string &path);
 /// JSON lines.
 std::vector<nlohmann::json> readRows(const std::string &path);
 
-/// The tokenizer metadata of a GGUF file; `bytes` must outlive it. A reader for tests alone: it trusts the file.
+/// The tokenizer metadata of a GGUF file; `bytes` must outlive it. A reader for tests alone: it trusts the
+/// file.
 bool readGguf(const std::string &bytes, import_::GgufTokenizer &out);
 
 /// A tokenizer with the bytes that it reads.
