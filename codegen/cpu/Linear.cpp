@@ -51,7 +51,7 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
     r.panels = wide ? (r.rows <= 6 ? 4 : 2) : (r.rows == 1 ? 4 : r.rows == 2 ? 2 : 1);
     if (!wide && s.gate && r.rows > 2)
       r.rows = rows == 0 ? 3 : 2;
-    r.prefetch = rows >= 1 && rows <= 4 ? 4096 : 0;
+    r.prefetch = rows >= 1 && rows <= 8 ? 8192 : 0;
     r.chunk = rows == 0 ? 96 : 0;
     return r;
   }
@@ -59,11 +59,16 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
   r.lanes = wide ? 16 : 8;
   int64_t block = std::max<int64_t>(s.block, 1);
   r.rows = block;
-  if (!wide)
-    r.rows = block % 4 == 0 ? 4 : block <= 4 ? block : block % 3 == 0 ? 3 : block % 2 == 0 ? 2 : 1;
+  if (!wide) // 16 registers: the sign trick of 8-bit codes needs one row less
+    r.rows = codeBits(s.scheme) == 8 && block % 3 == 0 ? 3
+             : block % 4 == 0                          ? 4
+             : block <= 4                              ? block
+             : block % 3 == 0                          ? 3
+             : block % 2 == 0                          ? 2
+                                                       : 1;
   else if (block > 12)
     r.rows = block % 12 == 0 ? 12 : block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
-  r.prefetch = rows >= 1 && rows <= 4 ? 4096 : 0;
+  r.prefetch = rows >= 1 && rows <= 8 ? 8192 : 0;
   if (rows == 0) {
     // A chunk of activations of about 96 KB stays in L2 while the panels stream through L1.
     int64_t blocks = std::max<int64_t>(1, 98304 / std::max<int64_t>(1, block * (s.k + s.k / 4)));

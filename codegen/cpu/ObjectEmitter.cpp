@@ -35,6 +35,7 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(const ingot::target::T
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.FunctionSections = true;
   options.DataSections = true;
+  options.MCOptions.AsmVerbose = true; // assembly text names spills and reloads
   return std::unique_ptr<llvm::TargetMachine>(
       t->createTargetMachine(triple, target.llvmCpu, target.features, options, llvm::Reloc::PIC_,
                              llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
