@@ -40,6 +40,7 @@ void cpu::emitNorm(KernelBuilder &k, const NormSpec &s) {
   Value residual = s.residual ? k.slot(s.residual->slot) : Value();
   Value outRows = s.outRows ? k.slot(s.outRows->slot) : Value();
   Value outAct = s.outAct ? k.slot(*s.outAct) : Value();
+  Value stack = s.outAct ? k.stack(quantizeStack(s.D)) : Value();
   forRows(k, s.domain, [&](Value row) {
     Value px = rowPointer(k, s.x, x, row);
     Value pr = residual ? rowPointer(k, *s.residual, residual, row) : Value();
@@ -47,21 +48,21 @@ void cpu::emitNorm(KernelBuilder &k, const NormSpec &s) {
     auto group = [&](Value start) { // byte offset of the piece
       Value pxg = k.gep(px, start);
       Value scale = k.broadcast(emitRmsScale(k, pxg, width, s.eps), 16);
-      auto values = [&](Value first, int64_t n) {
+      auto values = [&](Value first, int64_t n, bool last) {
         Value at = k.mul(first, 4);
         Value v = k.mul(loadLanes(k, k.f32(), pxg, at, n), scale);
         v = k.mul(v, loadLanes(k, k.f32(), gamma, at, n));
         if (pr)
           v = k.add(loadLanes(k, k.f32(), k.gep(pr, start), at, n), v);
-        if (py)
+        if (py && last)
           storeLanes(k, k.f32(), v, k.gep(py, start), at, n);
         return v;
       };
       if (outAct) {
         ActRow act(k, s.act, outAct, row);
-        quantizeColumns(k, act, width, values);
+        quantizeColumns(k, act, width, stack, values);
       } else {
-        forVectors(k, width, 2, [&](Value first, int64_t n) { values(first, n); });
+        forVectors(k, width, 2, [&](Value first, int64_t n) { values(first, n, true); });
       }
     };
     if (s.groups == 1)
