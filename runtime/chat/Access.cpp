@@ -103,18 +103,29 @@ bool Interp::hashable(const Value &v, unsigned nested) const {
   if (!v.is(Kind::Seq))
     return true;
   const SeqObj &s = *v.as<SeqObj>();
-  if (s.seq == SeqKind::List || nested > kMaxNested)
+  if (s.seq != SeqKind::Tuple || nested > kMaxNested)
     return false;
   return std::all_of(s.items.begin(), s.items.end(),
                      [&](const Value &item) { return hashable(item, nested + 1); });
+}
+
+NativeFn Interp::method(const Value &v, std::string_view name, const char *&stableName) {
+  NativeFn fn = findMethod(v, name, stableName);
+  if (fn && !opts.allowMutation && isMutator(v, name)) {
+    fail("access to attribute '" + std::string(name) + "' of '" + typeName(v) + "' object is unsafe");
+    return nullptr;
+  }
+  return fn;
 }
 
 Value Interp::getAttr(const Value &v, std::string_view name, const std::string *programName) {
   if (v.isUndefined())
     return failUndefined(v);
   const char *stable = nullptr;
-  if (NativeFn fn = findMethod(v, name, stable))
+  if (NativeFn fn = method(v, name, stable))
     return Value::object(heap.make<BoundObj>(v, stable, fn));
+  if (bad())
+    return {};
   switch (v.kind()) {
   case Kind::Dict:
   case Kind::Namespace:
@@ -193,7 +204,7 @@ Value Interp::getItem(const Value &v, const Value &key) {
 namespace {
 /// Python's slice.indices: false (with an error) for bad bounds.
 bool sliceBounds(Interp &in, const Value &start, const Value &stop, const Value &step, int64_t count,
-                 int64_t &first, int64_t &stride, int64_t &number) {
+                 int64_t &first, int64_t &last, int64_t &stride, int64_t &number) {
   for (const Value *v : {&start, &stop, &step})
     if (!v->isNone() && !v->isIntegral()) {
       in.fail(std::string("slice bounds must be integers, not ") + Interp::typeName(*v));
@@ -215,7 +226,7 @@ bool sliceBounds(Interp &in, const Value &start, const Value &stop, const Value 
     return std::clamp(i, low, std::max(low, high));
   };
   first = bound(start, stride < 0 ? count - 1 : 0);
-  int64_t last = bound(stop, stride < 0 ? -1 : count);
+  last = bound(stop, stride < 0 ? -1 : count);
   if (stride > 0)
     number = last > first ? (last - first - 1) / stride + 1 : 0;
   else
@@ -225,20 +236,21 @@ bool sliceBounds(Interp &in, const Value &start, const Value &stop, const Value 
 } // namespace
 
 Value Interp::slice(const Value &v, const Value &start, const Value &stop, const Value &step) {
-  int64_t first = 0, stride = 1, number = 0;
+  int64_t first = 0, last = 0, stride = 1, number = 0;
   switch (v.kind()) {
   case Kind::Undefined:
     return failUndefined(v);
   case Kind::String: {
     const StrObj &s = *v.as<StrObj>();
-    if (!sliceBounds(*this, start, stop, step, static_cast<int64_t>(s.points), first, stride, number))
+    if (!sliceBounds(*this, start, stop, step, static_cast<int64_t>(s.points), first, last, stride, number))
       return {};
     if (number == 0)
       return str("");
     tick(s.bytes.size() >> 8);
     if (stride == 1) {
       size_t begin = byteOffset(s.bytes, static_cast<size_t>(first), s.ascii());
-      size_t length = byteOffset(std::string_view(s.bytes).substr(begin), static_cast<size_t>(number), s.ascii());
+      size_t length =
+          byteOffset(std::string_view(s.bytes).substr(begin), static_cast<size_t>(number), s.ascii());
       return substr(s, begin, begin + length);
     }
     if (!tick(static_cast<uint64_t>(number) >> 2))
@@ -264,8 +276,9 @@ Value Interp::slice(const Value &v, const Value &start, const Value &stop, const
   case Kind::Seq: {
     const SeqObj &s = *v.as<SeqObj>();
     if (s.seq > SeqKind::Tuple)
-      return Value::undefined(UndefinedIn::Element, nullptr, v.kind());
-    if (!sliceBounds(*this, start, stop, step, static_cast<int64_t>(s.items.size()), first, stride, number))
+      return fail(std::string("'") + typeName(v) + "' object is not subscriptable");
+    if (!sliceBounds(*this, start, stop, step, static_cast<int64_t>(s.items.size()), first, last, stride,
+                     number))
       return {};
     std::vector<Value> list;
     list.reserve(static_cast<size_t>(number));
@@ -275,14 +288,16 @@ Value Interp::slice(const Value &v, const Value &start, const Value &stop, const
   }
   case Kind::Range: {
     const RangeObj &r = *v.as<RangeObj>();
-    if (!sliceBounds(*this, start, stop, step, r.length, first, stride, number))
+    if (!sliceBounds(*this, start, stop, step, r.length, first, last, stride, number))
       return {};
-    int64_t begin = r.start + first * r.step;
+    int64_t wide = 0; // the step of a range may be large, a bound of the slice not
+    if (__builtin_mul_overflow(r.step, stride, &wide))
+      return fail("range step too large");
     return Value::object(
-        heap.make<RangeObj>(begin, begin + number * r.step * stride, r.step * stride, number));
+        heap.make<RangeObj>(r.start + first * r.step, r.start + last * r.step, wide, number));
   }
   default:
-    return Value::undefined(UndefinedIn::Element, nullptr, v.kind());
+    return fail(std::string("'") + typeName(v) + "' object is not subscriptable");
   }
 }
 

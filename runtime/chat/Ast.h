@@ -105,9 +105,9 @@ struct Stmt {
   bool usesCaller = false, usesKwargs = false, usesVarargs = false;
   Target target;
   ExprPtr value, condition;
-  std::vector<Param> params;                                 // macro, call block
-  std::vector<std::pair<Target, ExprPtr>> assigns;           // with
-  std::vector<std::pair<ExprPtr, Block>> branches;           // if
+  std::vector<Param> params;                       // macro, call block
+  std::vector<std::pair<Target, ExprPtr>> assigns; // with
+  std::vector<std::pair<ExprPtr, Block>> branches; // if
   Block body, orelse;
 };
 

@@ -67,6 +67,7 @@ bool renderChat(const Template &chatTemplate, const Json &messages, const ChatOp
   RenderOptions render;
   render.now = options.now;
   render.limits = options.limits;
+  render.allowMutation = options.allowMutation;
   render.userVariables = {"messages", "tools", "documents"};
   Failure failure = Failure::None;
   if (chatTemplate.render(vars, render, out, error, &failure))

@@ -20,6 +20,8 @@ struct ChatOptions {
   nlohmann::ordered_json kwargs;
   /// Tidies messages as transformers 5 does; see normalizeMessages.
   bool normalize = true;
+  /// See RenderOptions::allowMutation.
+  bool allowMutation = false;
   std::optional<std::tm> now;
   Limits limits;
 };
@@ -29,8 +31,8 @@ struct ChatOptions {
 /// and, if it has no thinking, as thinking (put first). What is no array of objects is returned as it is.
 nlohmann::ordered_json normalizeMessages(const nlohmann::ordered_json &messages);
 
-/// Renders `messages` (an array of objects with role, content, ...). The texts of messages, tools and documents
-/// are marked as the user's. A message of raise_exception is returned as "chat template: MESSAGE".
+/// Renders `messages` (an array of objects with role, content, ...). The texts of messages, tools and
+/// documents are marked as the user's. A message of raise_exception is returned as "chat template: MESSAGE".
 bool renderChat(const Template &chatTemplate, const nlohmann::ordered_json &messages,
                 const ChatOptions &options, Rendered &out, std::string &error);
 

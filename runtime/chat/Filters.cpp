@@ -26,7 +26,8 @@ Value titleFilter(Interp &in, const Value &self, CallArgs &args) {
 
 Value trimFilter(Interp &in, const Value &self, CallArgs &args) {
   Value a[1], s = in.toStr(self);
-  return in.bad() || !in.bind("trim", args, {"chars"}, 0, a) ? Value() : stripChars(in, text(s), a[0], true, true);
+  return in.bad() || !in.bind("trim", args, {"chars"}, 0, a) ? Value()
+                                                             : stripChars(in, text(s), a[0], true, true);
 }
 
 Value stringFilter(Interp &in, const Value &self, CallArgs &args) {
@@ -139,6 +140,12 @@ Value truncateFilter(Interp &in, const Value &self, CallArgs &args) {
   int64_t ending = static_cast<int64_t>(text(end).points), have = static_cast<int64_t>(text(s).points);
   if (length < ending || leeway < 0)
     return in.fail("truncate: bad length or leeway");
+  if (!self.isString()) {
+    // Anything with a length passes while it is short.
+    if (!in.length(self, have))
+      return {};
+    return have - leeway <= length ? self : in.fail("truncate needs a string");
+  }
   if (have - leeway <= length)
     return s;
   size_t cut = byteOffset(text(s).bytes, static_cast<size_t>(length - ending), text(s).ascii());
@@ -306,7 +313,7 @@ Value roundFilter(Interp &in, const Value &self, CallArgs &args) {
     double v = self.is(Kind::Float) ? self.asFloat() : static_cast<double>(self.asInt());
     double scale = std::pow(10.0, static_cast<double>(precision));
     double r = method == "ceil" ? std::ceil(v * scale) : std::floor(v * scale);
-    return Value::real(r / scale);
+    return Value::real(r / scale + 0.0); // no negative zero, as the rounded number is an integer
   }
   if (method != "common")
     return in.fail("method must be common, ceil or floor");
@@ -368,8 +375,9 @@ Value fromjsonFilter(Interp &in, const Value &self, CallArgs &args) {
   if (!in.bind("from_json", args, {}, 0, nullptr))
     return {};
   if (!self.isString())
-    return self.isUndefined() ? in.failUndefined(self)
-                              : in.fail(std::string("from_json needs a string, not ") + Interp::typeName(self));
+    return self.isUndefined()
+               ? in.failUndefined(self)
+               : in.fail(std::string("from_json needs a string, not ") + Interp::typeName(self));
   nlohmann::ordered_json parsed;
   std::string error;
   // The parsed document lives outside the heap for a moment; it is bounded by a multiple of its text.
@@ -438,8 +446,8 @@ const size_t kTextFilterCount = sizeof(kTextFilters) / sizeof(kTextFilters[0]);
 FilterFn findFilter(std::string_view name) {
   auto search = [&](const FilterEntry *table, size_t count) -> FilterFn {
     const FilterEntry *end = table + count;
-    const FilterEntry *it =
-        std::lower_bound(table, end, name, [](const FilterEntry &e, std::string_view n) { return e.name < n; });
+    const FilterEntry *it = std::lower_bound(
+        table, end, name, [](const FilterEntry &e, std::string_view n) { return e.name < n; });
     return it != end && it->name == name ? it->fn : nullptr;
   };
   FilterFn fn = search(kTextFilters, kTextFilterCount);

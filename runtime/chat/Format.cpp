@@ -128,10 +128,10 @@ void writeFormatted(Interp &in, StrBuilder &out, const Value &v, const Spec &spe
     in.fail("format width too large");
     return;
   }
-  bool number = v.isNumber() && !(v.is(Kind::Bool) && (spec.type == 0 || spec.type == 's'));
+  bool number = v.isNumber();
   Value body;
   char align = spec.align;
-  if (number && spec.type != 's' && spec.type != 'c') {
+  if (number && spec.type != 'c') {
     bool negative = false;
     std::string prefix, digits;
     if (!numberText(in, v, spec, negative, prefix, digits))
@@ -157,6 +157,10 @@ void writeFormatted(Interp &in, StrBuilder &out, const Value &v, const Spec &spe
     appendPoint(c, static_cast<uint32_t>(v.asInt()));
     body = in.str(c);
   } else {
+    if (!v.isString()) {
+      in.fail(std::string("a format does not fit a ") + Interp::typeName(v));
+      return;
+    }
     if (spec.type && spec.type != 's') {
       in.fail(std::string("format code '") + spec.type + "' does not fit a " + Interp::typeName(v));
       return;
@@ -165,8 +169,8 @@ void writeFormatted(Interp &in, StrBuilder &out, const Value &v, const Spec &spe
       in.fail("'=' alignment does not fit a string");
       return;
     }
-    body = in.toStr(v);
-    if (spec.precision >= 0 && !in.bad()) {
+    body = v;
+    if (spec.precision >= 0) {
       const StrObj &s = *body.as<StrObj>();
       body = in.substr(s, 0, byteOffset(s.bytes, static_cast<size_t>(spec.precision), s.ascii()));
     }
@@ -192,7 +196,9 @@ bool readNumber(std::string_view text, size_t &at, int64_t &out) {
 /// Parses [[fill]align][sign][#][0][width][,][.precision][type].
 bool parseSpec(Interp &in, std::string_view text, Spec &spec) {
   size_t at = 0;
-  auto isAlign = [&](size_t i) { return i < text.size() && std::string_view("<>^=").find(text[i]) != std::string_view::npos; };
+  auto isAlign = [&](size_t i) {
+    return i < text.size() && std::string_view("<>^=").find(text[i]) != std::string_view::npos;
+  };
   if (!text.empty()) {
     size_t next = 0;
     decodePoint(text, next);
@@ -464,7 +470,10 @@ Value Interp::formatPercent(const StrObj &format, const Value &arg) {
       return {};
     writeFormatted(*this, out, v, spec);
   }
-  if (!bad() && used < list.size() && !byName && !arg.is(Kind::Dict))
+  // Whatever has elements counts as a mapping, of which nothing need be used.
+  bool mapping = arg.isUndefined() || arg.is(Kind::Dict) || arg.is(Kind::Range) ||
+                 (arg.is(Kind::Seq) && arg.as<SeqObj>()->seq == SeqKind::List);
+  if (!bad() && used < list.size() && !byName && !mapping)
     return fail("not all arguments converted during string formatting");
   out.add(format, from, text.size());
   tick(out.size() >> 6);

@@ -1,4 +1,4 @@
-// Global functions of the template language: range, dict, namespace, cycler, joiner, raise_exception,
+// Global functions of the template language: range, dict, namespace, joiner, raise_exception,
 // strftime_now.
 #include "runtime/chat/Interp.h"
 
@@ -113,9 +113,12 @@ Value strftimeNowCall(Interp &in, const Value &, CallArgs &args) {
 }
 
 constexpr GlobalEntry kGlobals[] = {
-    {"range", globalRange},   {"dict", globalDict},
-    {"namespace", globalNamespace}, {"joiner", globalJoiner},
-    {"raise_exception", raiseException}, {"strftime_now", strftimeNowCall},
+    {"range", globalRange},
+    {"dict", globalDict},
+    {"namespace", globalNamespace},
+    {"joiner", globalJoiner},
+    {"raise_exception", raiseException},
+    {"strftime_now", strftimeNowCall},
 };
 
 /// Number of the ISO 8601 week, and the year it belongs to.
@@ -145,8 +148,9 @@ const GlobalEntry *globalTable(size_t &count) {
 Value Interp::strftimeNow(std::string_view format) {
   static constexpr const char *days[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                          "Thursday", "Friday", "Saturday"};
-  static constexpr const char *months[] = {"January", "February", "March",     "April",   "May",      "June",
-                                           "July",    "August",   "September", "October", "November", "December"};
+  static constexpr const char *months[] = {"January",   "February", "March",    "April",
+                                           "May",       "June",     "July",     "August",
+                                           "September", "October",  "November", "December"};
   std::tm t{};
   if (opts.now) {
     t = *opts.now;

@@ -1,7 +1,7 @@
 // One rendering: evaluates a Program. Not shared between threads.
 //
-// Errors: the first one is kept; every function may be called after an error and then returns quickly with some
-// harmless value. Loops and calls check bad() so that a failed rendering ends at once.
+// Errors: the first one is kept; every function may be called after an error and then returns quickly with
+// some harmless value. Loops and calls check bad() so that a failed rendering ends at once.
 #pragma once
 
 #include "runtime/chat/Ast.h"
@@ -58,6 +58,8 @@ public:
   bool hashable(const Value &v, unsigned depth = 0) const;
   Value getAttr(const Value &v, std::string_view name, const std::string *programName);
   Value getItem(const Value &v, const Value &key);
+  /// The method `name` of v's type or null; an error if it would change v and templates must not.
+  NativeFn method(const Value &v, std::string_view name, const char *&stableName);
   Value slice(const Value &v, const Value &start, const Value &stop, const Value &step);
   void print(StrBuilder &out, const Value &v); // str(v)
   void repr(StrBuilder &out, const Value &v, unsigned depth = 0);
@@ -145,6 +147,8 @@ struct DepthGuard {
 
 /// Methods of the built-in types; null if the type has none of that name.
 NativeFn findMethod(const Value &v, std::string_view name, const char *&stableName);
+/// True for methods that change their list or dictionary.
+bool isMutator(const Value &v, std::string_view name);
 /// True for methods that Python's type has and this language leaves out.
 bool isLeftOutMethod(const Value &v, std::string_view name);
 

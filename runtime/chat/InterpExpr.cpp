@@ -240,7 +240,7 @@ Value Interp::evalCall(const Expr &e) {
     if (bad())
       return {};
     const char *name = nullptr;
-    if (NativeFn fn = findMethod(self, prog.names[target.id], name)) {
+    if (NativeFn fn = method(self, prog.names[target.id], name)) {
       if (!evalArgs(e, args))
         return {};
       line = e.line;

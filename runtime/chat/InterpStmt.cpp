@@ -35,15 +35,44 @@ Value Interp::fail(const std::string &message) {
   return {};
 }
 
+namespace {
+std::string kindName(Kind k) {
+  switch (k) {
+  case Kind::None:
+    return "NoneType";
+  case Kind::Bool:
+    return "bool";
+  case Kind::Int:
+  case Kind::BigInt:
+    return "int";
+  case Kind::Float:
+    return "float";
+  case Kind::String:
+    return "str";
+  case Kind::Seq:
+    return "list";
+  case Kind::Dict:
+    return "dict";
+  case Kind::Namespace:
+    return "namespace";
+  case Kind::Loop:
+    return "loop";
+  default:
+    return "value";
+  }
+}
+} // namespace
+
 Value Interp::failUndefined(const Value &v) {
-  std::string name = v.undefinedName() ? "'" + *v.undefinedName() + "'" : std::string("a value");
+  if (!v.undefinedName())
+    return fail("a missing element or attribute is used (undefined)");
+  std::string name = "'" + *v.undefinedName() + "'";
   switch (v.undefinedIn()) {
   case UndefinedIn::Variable:
     return fail(name + " is undefined");
   case UndefinedIn::Attribute:
-    return fail(std::string("no attribute ") + name + " (undefined)");
   case UndefinedIn::Element:
-    return fail("a missing element is used (undefined)");
+    return fail("'" + kindName(v.undefinedOwner()) + "' object has no attribute " + name);
   case UndefinedIn::Parameter:
     return fail("parameter " + name + " was not given (undefined)");
   }
@@ -503,8 +532,7 @@ Value Interp::callMacro(const MacroObj &macro, CallArgs &args) {
   for (size_t i = 0; i < bound.size(); ++i) {
     if (bound[i].isMissing()) {
       const Param &p = node.params[i];
-      bound[i] = p.fallback ? eval(*p.fallback)
-                            : Value::undefined(UndefinedIn::Parameter, &prog.names[p.id]);
+      bound[i] = p.fallback ? eval(*p.fallback) : Value::undefined(UndefinedIn::Parameter, &prog.names[p.id]);
       if (bad())
         return {};
     }
@@ -521,8 +549,8 @@ Value Interp::callMacro(const MacroObj &macro, CallArgs &args) {
     special("kwargs", rest);
   if (node.usesVarargs)
     special("varargs",
-            seq(SeqKind::Tuple, std::vector<Value>(args.pos.begin() + static_cast<ptrdiff_t>(given),
-                                                   args.pos.end())));
+            seq(SeqKind::Tuple,
+                std::vector<Value>(args.pos.begin() + static_cast<ptrdiff_t>(given), args.pos.end())));
   exec(node.body);
   return bad() ? Value() : text.finish();
 }

@@ -32,7 +32,9 @@ private:
     return at;
   }
   bool startsWith(size_t at, std::string_view what) const { return src.compare(at, what.size(), what) == 0; }
-  void push(Tok kind, size_t at, std::string text = {}) { out.push_back({kind, lineOf(at), std::move(text)}); }
+  void push(Tok kind, size_t at, std::string text = {}) {
+    out.push_back({kind, lineOf(at), std::move(text)});
+  }
   void emitText(size_t begin, size_t end, char sign, bool mayStrip);
   size_t afterTag(size_t close, size_t contentBegin, std::string_view mark);
   bool comment(size_t open, size_t begin);
@@ -142,7 +144,8 @@ bool Lexer::number(size_t &at) {
     text.erase(std::remove(text.begin(), text.end(), '_'), text.end());
     return text;
   };
-  if (src[at] == '0' && at + 1 < src.size() && std::string_view("xXoObB").find(src[at + 1]) != std::string::npos) {
+  if (src[at] == '0' && at + 1 < src.size() &&
+      std::string_view("xXoObB").find(src[at + 1]) != std::string::npos) {
     size_t p = at + 2;
     while (p < src.size() && (std::isxdigit(static_cast<unsigned char>(src[p])) || src[p] == '_'))
       ++p;

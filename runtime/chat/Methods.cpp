@@ -1,7 +1,7 @@
 // Methods of lists, tuples and dictionaries, and the lookup of methods.
 //
-// Lists and dictionaries can be changed by a template (append, pop, update, ...): published templates do so.
-// Nothing leaks out, as every rendering works on values of its own.
+// Lists and dictionaries can be changed by a template (append, pop, update, ...) where the options allow it:
+// published templates do so. Nothing leaks out, as every rendering works on values of its own.
 #include "runtime/chat/Methods.h"
 
 #include "runtime/chat/Text.h"
@@ -233,15 +233,19 @@ Value seqCount(Interp &in, const Value &self, CallArgs &args) {
 }
 
 constexpr MethodEntry kDictMethods[] = {
-    {"clear", dictClear}, {"copy", dictCopy},
-    {"get", dictGet},     {"items", dictView<SeqKind::Items>},
-    {"keys", dictView<SeqKind::Keys>}, {"pop", dictPop},
-    {"setdefault", dictSetDefault},    {"update", dictUpdate},
+    {"clear", dictClear},
+    {"copy", dictCopy},
+    {"get", dictGet},
+    {"items", dictView<SeqKind::Items>},
+    {"keys", dictView<SeqKind::Keys>},
+    {"pop", dictPop},
+    {"setdefault", dictSetDefault},
+    {"update", dictUpdate},
     {"values", dictView<SeqKind::Values>},
 };
 constexpr MethodEntry kListMethods[] = {
-    {"append", listAppend}, {"clear", listClear},   {"copy", listCopy}, {"count", seqCount},
-    {"extend", listExtend}, {"index", seqIndex},    {"insert", listInsert}, {"pop", listPop},
+    {"append", listAppend}, {"clear", listClear},     {"copy", listCopy},     {"count", seqCount},
+    {"extend", listExtend}, {"index", seqIndex},      {"insert", listInsert}, {"pop", listPop},
     {"remove", listRemove}, {"reverse", listReverse},
 };
 constexpr MethodEntry kTupleMethods[] = {{"count", seqCount}, {"index", seqIndex}};
@@ -275,11 +279,22 @@ NativeFn findMethod(const Value &v, std::string_view name, const char *&stable) 
   }
 }
 
+bool isMutator(const Value &v, std::string_view name) {
+  static constexpr std::string_view dict[] = {"clear", "pop", "setdefault", "update"};
+  static constexpr std::string_view list[] = {"append", "clear",  "extend", "insert",
+                                              "pop",    "remove", "reverse"};
+  if (v.is(Kind::Dict))
+    return std::find(std::begin(dict), std::end(dict), name) != std::end(dict);
+  return v.is(Kind::Seq) && std::find(std::begin(list), std::end(list), name) != std::end(list);
+}
+
 bool isLeftOutMethod(const Value &v, std::string_view name) {
   static constexpr std::string_view str[] = {"encode",      "expandtabs", "format_map", "isidentifier",
                                              "isprintable", "istitle",    "maketrans",  "translate"};
   static constexpr std::string_view dict[] = {"fromkeys", "popitem"};
-  auto in = [&](const auto &table) { return std::find(std::begin(table), std::end(table), name) != std::end(table); };
+  auto in = [&](const auto &table) {
+    return std::find(std::begin(table), std::end(table), name) != std::end(table);
+  };
   if (v.isString())
     return in(str);
   if (v.is(Kind::Dict))

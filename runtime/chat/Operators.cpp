@@ -152,6 +152,11 @@ bool sameSequence(const Value &a, const Value &b) {
   return a.is(Kind::Seq) && b.is(Kind::Seq) && a.as<SeqObj>()->seq == b.as<SeqObj>()->seq &&
          (a.as<SeqObj>()->seq == SeqKind::List || a.as<SeqObj>()->seq == SeqKind::Tuple);
 }
+
+/// The keys and the items of a dictionary behave as sets in comparisons.
+bool isSetView(const Value &v) {
+  return v.is(Kind::Seq) && (v.as<SeqObj>()->seq == SeqKind::Keys || v.as<SeqObj>()->seq == SeqKind::Items);
+}
 } // namespace
 
 bool Interp::equal(const Value &a, const Value &b, unsigned nested) {
@@ -175,10 +180,16 @@ bool Interp::equal(const Value &a, const Value &b, unsigned nested) {
   case Kind::Seq: {
     if (a.asObject() == b.asObject())
       return true;
-    if (!sameSequence(a, b))
-      return false;
     const auto &x = a.as<SeqObj>()->items, &y = b.as<SeqObj>()->items;
-    if (x.size() != y.size())
+    if (isSetView(a) && isSetView(b)) { // equal as sets; the items of a view are distinct
+      if (x.size() != y.size())
+        return false;
+      for (const Value &v : x)
+        if (std::none_of(y.begin(), y.end(), [&](const Value &w) { return equal(v, w, nested + 1); }))
+          return false;
+      return !bad();
+    }
+    if (!sameSequence(a, b) || x.size() != y.size())
       return false;
     for (size_t i = 0; i < x.size(); ++i)
       if (!equal(x[i], y[i], nested + 1))
@@ -248,7 +259,10 @@ bool Interp::compare(Op op, const Value &a, const Value &b) {
   }
   if (a.isNumber() && b.isNumber()) {
     int c = compareNumbers(a, b);
-    return op == Op::Lt ? c == -1 : op == Op::Gt ? c == 1 : op == Op::Le ? c == -1 || c == 0 : c == 1 || c == 0;
+    return op == Op::Lt   ? c == -1
+           : op == Op::Gt ? c == 1
+           : op == Op::Le ? c == -1 || c == 0
+                          : c == 1 || c == 0;
   }
   switch (op) {
   case Op::Lt:
@@ -283,6 +297,11 @@ bool Interp::contains(const Value &container, const Value &item) {
   case Kind::Undefined:
     return false;
   default: {
+    bool keys = container.is(Kind::Seq) && container.as<SeqObj>()->seq == SeqKind::Keys;
+    if (keys && !hashable(item)) {
+      fail(std::string("unhashable type: '") + typeName(item) + "'");
+      return false;
+    }
     std::vector<Value> list;
     if (!items(container, list))
       return false;
@@ -395,10 +414,10 @@ Value repeat(Interp &in, const Value &v, int64_t times) {
 } // namespace
 
 Value Interp::binary(Op op, const Value &a, const Value &b) {
-  if (a.isUndefined() || b.isUndefined())
-    return failUndefined(a.isUndefined() ? a : b);
   if (op == Op::Mod && a.isString())
     return formatPercent(*a.as<StrObj>(), b);
+  if (a.isUndefined() || b.isUndefined())
+    return failUndefined(a.isUndefined() ? a : b);
   if (a.isNumber() && b.isNumber()) {
     if (a.isIntegral() && b.isIntegral()) {
       int64_t x = a.asInt(), y = b.asInt(), r = 0;
@@ -453,7 +472,9 @@ Value Interp::binary(Op op, const Value &a, const Value &b) {
         return fail("0.0 cannot be raised to a negative power");
       if (x < 0 && y != std::floor(y))
         return fail("a negative number cannot be raised to a fractional power");
-      return Value::real(std::pow(x, y));
+      double power = std::pow(x, y);
+      return std::isinf(power) && std::isfinite(x) && std::isfinite(y) ? fail("float result out of range")
+                                                                       : Value::real(power);
     }
   }
   if (op == Op::Add) {

@@ -238,7 +238,8 @@ ExprPtr Parser::compare() {
     return nullptr;
   for (;;) {
     Op op;
-    const auto *hit = std::find_if(std::begin(ops), std::end(ops), [&](const auto &o) { return isOp(o.first); });
+    const auto *hit =
+        std::find_if(std::begin(ops), std::end(ops), [&](const auto &o) { return isOp(o.first); });
     if (hit != std::end(ops)) {
       op = hit->second;
       next();
@@ -301,7 +302,8 @@ ExprPtr Parser::math2() {
       {"*", Op::Mul}, {"/", Op::Div}, {"//", Op::FloorDiv}, {"%", Op::Mod}};
   ExprPtr e = power();
   while (e) {
-    const auto *hit = std::find_if(std::begin(ops), std::end(ops), [&](const auto &o) { return isOp(o.first); });
+    const auto *hit =
+        std::find_if(std::begin(ops), std::end(ops), [&](const auto &o) { return isOp(o.first); });
     if (hit == std::end(ops))
       break;
     ExprPtr b = make(ExprKind::Binary, cur().line);

@@ -130,11 +130,11 @@ void Interp::repr(StrBuilder &out, const Value &v, unsigned nested) {
       return;
     }
     bool tuple = s.seq == SeqKind::Tuple;
-    const char *open = tuple                        ? "("
-                       : s.seq == SeqKind::List     ? "["
-                       : s.seq == SeqKind::Keys     ? "dict_keys(["
-                       : s.seq == SeqKind::Values   ? "dict_values(["
-                                                    : "dict_items([";
+    const char *open = tuple                      ? "("
+                       : s.seq == SeqKind::List   ? "["
+                       : s.seq == SeqKind::Keys   ? "dict_keys(["
+                       : s.seq == SeqKind::Values ? "dict_values(["
+                                                  : "dict_items([";
     out.add(open);
     for (size_t i = 0; i < s.items.size() && !bad(); ++i) {
       if (i)
@@ -233,7 +233,8 @@ void Interp::dumpJson(StrBuilder &out, const Value &v, const JsonStyle &style, u
       return out.add("{}");
     std::vector<size_t> order;
     if (style.sortKeys)
-      order = stableOrder(entries.size(), [&](size_t a, size_t b) { return less(entries[a].first, entries[b].first); });
+      order = stableOrder(entries.size(),
+                          [&](size_t a, size_t b) { return less(entries[a].first, entries[b].first); });
     out.add('{');
     for (size_t i = 0; i < entries.size(); ++i) {
       const auto &e = entries[order.empty() ? i : order[i]];
@@ -269,7 +270,7 @@ void Interp::dumpJson(StrBuilder &out, const Value &v, const JsonStyle &style, u
 namespace {
 /// Roles that a template may build special tokens from. Any other role is text of the user.
 bool usualRole(const std::string &role) {
-  static constexpr std::string_view roles[] = {"system", "user",     "assistant", "tool",  "developer",
+  static constexpr std::string_view roles[] = {"system",  "user",     "assistant", "tool",  "developer",
                                                "ipython", "function", "model",     "human", "observation"};
   return std::find(std::begin(roles), std::end(roles), role) != std::end(roles);
 }

@@ -147,7 +147,8 @@ Value sortFilter(Interp &in, const Value &self, CallArgs &args) {
     std::vector<Value> key;
     for (const Value &path : paths)
       key.push_back(sortKey(in, in.attributePath(v, path), in.truth(a[1])));
-    keys.push_back(key.size() == 1 ? key[0] : in.seq(SeqKind::List, std::move(key)));
+    // Keys are lists, as equal elements (also undefined ones) then need no order.
+    keys.push_back(in.seq(SeqKind::List, std::move(key)));
     if (in.bad())
       return {};
   }
@@ -208,6 +209,8 @@ Value sumFilter(Interp &in, const Value &self, CallArgs &args) {
 
 Value mapFilter(Interp &in, const Value &self, CallArgs &args) {
   std::vector<Value> list, out;
+  if (!in.truth(self)) // none and the like have no items, and that is no error
+    return in.seq(SeqKind::Generator, {});
   if (args.pos.empty() && !args.kw.empty()) {
     Value a[2];
     if (!in.bind("map", args, {"attribute", "default"}, 1, a) || !in.items(self, list))
@@ -242,6 +245,8 @@ Value mapFilter(Interp &in, const Value &self, CallArgs &args) {
 
 template <bool keepTrue, bool byAttribute> Value selectFilter(Interp &in, const Value &self, CallArgs &args) {
   size_t at = byAttribute ? 1 : 0;
+  if (!in.truth(self)) // none and the like have no items, and that is no error
+    return in.seq(SeqKind::Generator, {});
   if (args.pos.size() < at)
     return in.fail("selectattr needs the name of an attribute");
   std::vector<Value> list, out;

@@ -171,7 +171,9 @@ Value joinMethod(Interp &in, const Value &self, CallArgs &args) {
   return out.finish();
 }
 
-Value formatMethod(Interp &in, const Value &self, CallArgs &args) { return in.formatBraces(text(self), args); }
+Value formatMethod(Interp &in, const Value &self, CallArgs &args) {
+  return in.formatBraces(text(self), args);
+}
 
 template <bool (*is)(uint32_t)> Value everyPoint(Interp &in, const Value &self, CallArgs &args) {
   if (!noArgs(in, "str test", args))
@@ -267,7 +269,7 @@ template <bool last> Value partitionMethod(Interp &in, const Value &self, CallAr
 
 const MethodEntry kStrMethods[] = {
     {"capitalize", caseMethod<CaseMode::Capitalize>},
-    {"casefold", caseMethod<CaseMode::Lower>},
+    {"casefold", caseMethod<CaseMode::Fold>},
     {"center", justMethod<'^'>},
     {"count", countMethod},
     {"endswith", affixMethod<false>},

@@ -59,7 +59,12 @@ Value changeCase(Interp &in, const StrObj &s, CaseMode mode) {
         map = CaseMap::Upper;
       else if ((mode == CaseMode::Title && !previousCased) || (mode == CaseMode::Capitalize && first))
         map = CaseMap::Title;
-      if (map == CaseMap::Lower && cp == 0x3a3 && finalSigma(s, begin, at, before))
+      if (mode == CaseMode::Fold && (cp == 0xdf || cp == 0x1e9e))
+        writer.at(begin) += "ss";
+      else if (mode == CaseMode::Fold && cp == 0x3c2)
+        appendPoint(writer.at(begin), 0x3c3);
+      else if (map == CaseMap::Lower && mode != CaseMode::Fold && cp == 0x3a3 &&
+               finalSigma(s, begin, at, before))
         appendPoint(writer.at(begin), 0x3c2);
       else
         appendCased(writer.at(begin), cp, map);
@@ -78,10 +83,15 @@ Value titleWords(Interp &in, const StrObj &s) {
   {
     RunWriter writer(out, s);
     bool start = true;
+    uint32_t before = 0;
     for (size_t at = 0; at < s.bytes.size();) {
       size_t begin = at;
       uint32_t cp = decodePoint(s.bytes, at);
-      appendCased(writer.at(begin), cp, start ? CaseMap::Upper : CaseMap::Lower);
+      if (!start && cp == 0x3a3 && finalSigma(s, begin, at, before))
+        appendPoint(writer.at(begin), 0x3c2);
+      else
+        appendCased(writer.at(begin), cp, start ? CaseMap::Upper : CaseMap::Lower);
+      before = cp;
       start = cp == '-' || cp == '(' || cp == '{' || cp == '[' || cp == '<' || isSpacePoint(cp);
     }
   }

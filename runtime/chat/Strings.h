@@ -5,7 +5,7 @@
 
 namespace ingot::chat {
 
-enum class CaseMode : uint8_t { Lower, Upper, Title, Capitalize, Swap };
+enum class CaseMode : uint8_t { Lower, Upper, Title, Capitalize, Swap, Fold };
 
 Value changeCase(Interp &in, const StrObj &s, CaseMode mode);
 /// str.title of Jinja's filter: words begin after white space, hyphens and opening brackets.

@@ -1,6 +1,6 @@
 // Ingot's chat template engine: the subset of Jinja 3.1 (environment of transformers 5) that published chat
-// templates use, with limits on everything a template could exhaust. A template reads no files, sees no object
-// system, and has no way to reach the process.
+// templates use, with limits on everything a template could exhaust. A template reads no files, sees no
+// object system, and has no way to reach the process.
 //
 // A parsed Template is immutable: any number of threads may render it at once.
 #pragma once
@@ -21,10 +21,10 @@ namespace ingot::chat {
 struct Program;
 
 struct Limits {
-  uint64_t maxSteps = 20'000'000;         // evaluated nodes, items and 256-byte pieces of text
-  size_t maxOutputBytes = 64u << 20;      // rendered text
-  size_t maxMemoryBytes = 256u << 20;     // live values; at most 1 GiB
-  uint32_t maxDepth = 600;                // nested evaluations (macro calls, recursive loops, expressions)
+  uint64_t maxSteps = 20'000'000;     // evaluated nodes, items and 256-byte pieces of text
+  size_t maxOutputBytes = 64u << 20;  // rendered text
+  size_t maxMemoryBytes = 256u << 20; // live values; at most 1 GiB
+  uint32_t maxDepth = 600;            // nested evaluations (macro calls, recursive loops, expressions)
 };
 
 struct RenderOptions {
@@ -35,6 +35,9 @@ struct RenderOptions {
   /// `role` of a message stays unmarked when it is one of the usual roles, as templates build special tokens
   /// from it.
   std::vector<std::string> userVariables;
+  /// Lets a template change lists and dictionaries (append, pop, update, ...). Off, such a method is an
+  /// error, as in transformers. What changes belongs to this rendering alone.
+  bool allowMutation = false;
 };
 
 /// Why a rendering failed.
@@ -45,8 +48,8 @@ enum class Failure : uint8_t {
 };
 
 /// Rendered text in pieces. Joined they are the whole text. `fromUser` text must never be read as special
-/// tokens: a match of a special token that touches such a piece does not count. Ordinary tokenization works on
-/// the joined text, so the pieces are no boundaries for it.
+/// tokens: a match of a special token that touches such a piece does not count. Ordinary tokenization works
+/// on the joined text, so the pieces are no boundaries for it.
 struct Rendered {
   struct Segment {
     std::string text;
@@ -58,8 +61,8 @@ struct Rendered {
 
 class Template {
 public:
-  /// Parses `source`. Null with `error` ("chat template, line N: ...") when it is not UTF-8, malformed, or uses
-  /// a tag, filter or test that does not exist here.
+  /// Parses `source`. Null with `error` ("chat template, line N: ...") when it is not UTF-8, malformed, or
+  /// uses a tag, filter or test that does not exist here.
   static std::unique_ptr<Template> parse(std::string source, std::string &error);
   ~Template();
   Template(const Template &) = delete;
@@ -80,8 +83,8 @@ private:
   std::unique_ptr<Program> program;
 };
 
-/// Parses JSON and keeps integers of any size (beyond 64 bits as a binary value of subtype kBigIntSubtype that
-/// holds the digits). False with `error` naming the byte. Nesting is limited.
+/// Parses JSON and keeps integers of any size (beyond 64 bits as a binary value of subtype kBigIntSubtype
+/// that holds the digits). False with `error` naming the byte. Nesting is limited.
 bool parseJson(std::string_view text, nlohmann::ordered_json &out, std::string &error);
 constexpr uint8_t kBigIntSubtype = 1;
 

@@ -86,11 +86,16 @@ bool upperTest(Interp &in, const Value &self, CallArgs &) {
   Value s = in.toStr(self);
   return !in.bad() && isUpperText(*s.as<StrObj>());
 }
-bool filterTest(Interp &, const Value &self, CallArgs &) {
-  return self.isString() && findFilter(self.as<StrObj>()->view()) != nullptr;
+bool nameOf(Interp &in, const Value &self) {
+  if (!in.hashable(self))
+    in.fail(std::string("unhashable type: '") + Interp::typeName(self) + "'");
+  return self.isString();
 }
-bool testTest(Interp &, const Value &self, CallArgs &) {
-  return self.isString() && findTest(self.as<StrObj>()->view()) != nullptr;
+bool filterTest(Interp &in, const Value &self, CallArgs &) {
+  return nameOf(in, self) && findFilter(self.as<StrObj>()->view()) != nullptr;
+}
+bool testTest(Interp &in, const Value &self, CallArgs &) {
+  return nameOf(in, self) && findTest(self.as<StrObj>()->view()) != nullptr;
 }
 
 struct TestEntry {

@@ -267,7 +267,8 @@ bool parseFloat(std::string_view s, double &out) {
     out = std::nan("");
     return true;
   }
-  // from_chars knows no "1." exception: it accepts "1." and ".5" as Python does; hex and signs are refused here.
+  // from_chars knows no "1." exception: it accepts "1." and ".5" as Python does; hex and signs are refused
+  // here.
   if (body.empty() || !(std::isdigit(static_cast<unsigned char>(body[0])) || body[0] == '.'))
     return false;
   double value = 0;

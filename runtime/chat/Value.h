@@ -313,7 +313,7 @@ struct MacroObj : Object {
 
 using NativeFn = Value (*)(Interp &, const Value &self, CallArgs &);
 
-/// A global function, or an instance of `cycler` or `joiner` (then `state` and `position` are in use).
+/// A global function, or an instance of `joiner` (then `state` and `position` are in use).
 struct NativeObj : Object {
   NativeObj(const char *n, NativeFn f) : Object(Kind::Native), name(n), fn(f) {}
   const char *name;

@@ -1,6 +1,6 @@
 // Published templates and snippets against the reference renderings, byte by byte.
-#include "runtime/chat/Chat.h"
 #include "test/unit/chat/Golden.h"
+#include "runtime/chat/Chat.h"
 
 #include <gtest/gtest.h>
 
@@ -50,26 +50,22 @@ void checkTemplate(const std::string &templatePath, const std::vector<Json> &row
   ASSERT_TRUE(readFile(templatePath, source)) << templatePath;
   std::unique_ptr<Template> t = Template::parse(source, error);
   ASSERT_TRUE(t) << templatePath << ": " << error;
-  std::string strict; // why the last transformers row was not met
-  std::string strictName;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const Json &row = rows[i];
+  for (const Json &row : rows) {
+    // Rows of the environment "lenient" say what comes out when a template may change lists; those of
+    // "transformers" hold without. A missing filter (from_json) is a failure of the latter only, so that the
+    // row before a lenient one may also give the lenient output.
+    ChatOptions options = optionsOf(row["input"]);
+    options.allowMutation = row["input"]["env"] == "lenient";
     Rendered out;
-    bool ok = renderChat(*t, row["input"]["messages"], optionsOf(row["input"]), out, error);
-    std::string why = judge(row, ok, out.text(), error);
+    bool ok = renderChat(*t, row["input"]["messages"], options, out, error);
     ++checked;
-    // "NAME/lenient" follows the strict row NAME; one of the two must be met.
-    std::string name = row["name"].get<std::string>();
-    bool lenient = row["input"]["env"] == "lenient";
-    bool nextIsLenient = i + 1 < rows.size() && rows[i + 1]["input"]["env"] == "lenient" &&
-                         rows[i + 1]["name"].get<std::string>() == name + "/lenient";
-    if (nextIsLenient) {
-      strict = why;
-      strictName = name;
-      continue;
+    std::string why = judge(row, ok, out.text(), error);
+    if (!why.empty() && ok && row.contains("error") &&
+        row["error"].get<std::string>().find("No filter named 'from_json'") != std::string::npos) {
+      const Json &next = *(&row + 1);
+      ASSERT_EQ(next["name"].get<std::string>(), row["name"].get<std::string>() + "/lenient");
+      why = judge(next, ok, out.text(), error);
     }
-    if (lenient && name == strictName + "/lenient" && strict.empty())
-      continue;
     EXPECT_EQ(why, "") << row["template"] << " " << row["name"];
   }
 }
@@ -113,8 +109,8 @@ TEST(ChatGolden, AllTemplates) {
   size_t checked = 0;
   for (const std::string &path : listFiles(sharedDir() + "/golden/chat_templates", ".jsonl.xz")) {
     std::string name = path.substr(path.rfind('/') + 1);
-    checkTemplate(sharedDir() + "/chat_templates/" + name.substr(0, name.size() - 9) + ".jinja", readRows(path),
-                  checked);
+    checkTemplate(sharedDir() + "/chat_templates/" + name.substr(0, name.size() - 9) + ".jinja",
+                  readRows(path), checked);
   }
   EXPECT_EQ(checked, 2326u);
 }
