@@ -1,5 +1,6 @@
 //===- ImportTest.cpp - What the importers refuse, and how ----------------===//
 #include "test/unit/token/Support.h"
+#include <algorithm>
 #include <functional>
 
 using namespace ingot;
@@ -257,6 +258,31 @@ TEST(GgufImport, Refusals) {
   expect([](auto &g) { g.tokens[1] = "a"; }, "'a'");
   expect([](auto &g) { g.model = "llama"; }, "scores");
   expect([](auto &) {}, "embedding", 5);
+}
+
+TEST(GgufImport, MalformedReferences) {
+  if (sharedDir().empty())
+    GTEST_SKIP() << "the full references are not here";
+  std::string bad = sharedDir() + "golden/bad/";
+  const char *const ids[] = {"tokens_more",       "tokens_missing", "token_type_short", "merges_no_space",
+                             "tokenizer_unknown", "bos_range",      "spm_no_scores"};
+  auto cases = Json::parse(readFile(bad + "manifest.json"))["cases"];
+  size_t seen = 0;
+  for (const auto &c : cases) {
+    if (std::find(std::begin(ids), std::end(ids), c["id"].get<std::string>()) == std::end(ids))
+      continue;
+    ++seen;
+    std::string bytes = readFile(bad + c["path"].get<std::string>());
+    import_::GgufTokenizer g;
+    ASSERT_TRUE(readGguf(bytes, g)) << c["id"];
+    std::string error = ggufError(g, 280);
+    ASSERT_FALSE(error.empty()) << c["id"];
+    bool mentioned = false;
+    for (const auto &m : c["mention"])
+      mentioned |= error.find(m.get<std::string>()) != std::string::npos;
+    EXPECT_TRUE(mentioned) << c["id"] << ": " << error;
+  }
+  EXPECT_EQ(seen, std::size(ids));
 }
 
 TEST(GgufImport, EveryNamedPreTokenizerLoads) {
