@@ -26,7 +26,7 @@ std::unique_ptr<KvCache> KvCache::create(const ingot_module_v1 &module, uint32_t
            !__builtin_add_overflow(total, bytes, &total) && total <= (UINT64_C(1) << 46);
     total = (total + 4095) / 4096 * 4096;
   }
-  if (!fits || !cache->memory.allocate(total, total >= (UINT64_C(64) << 20))) {
+  if (!fits || !cache->memory.allocate(total, /*huge=*/false)) {
     error = "no memory for a KV cache of " + std::to_string(pages) + " pages (" +
             std::to_string(bytesPerPage(module)) + " bytes each)";
     return nullptr;

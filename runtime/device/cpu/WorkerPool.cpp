@@ -64,46 +64,67 @@ std::unique_ptr<WorkerPool> WorkerPool::create(unsigned workers, Pinning pinning
 
 WorkerPool::~WorkerPool() {
   stop.value.store(1, std::memory_order_release);
-  generation.value.fetch_add(1, std::memory_order_seq_cst);
-  futex(generation.value, FUTEX_WAKE, INT_MAX);
+  publish(generation, generation.value.load(std::memory_order_relaxed) + 1);
   for (std::thread &t : threads)
     t.join();
 }
 
-template <typename Done> void WorkerPool::spin(Done done) const {
+void WorkerPool::publish(Line &line, uint32_t value) {
+  // Sequentially consistent on both sides: either the sleeper sees the value or we see the sleeper.
+  line.value.store(value, std::memory_order_seq_cst);
+  if (line.sleepers.load(std::memory_order_seq_cst) != 0)
+    futex(line.value, FUTEX_WAKE, INT_MAX);
+}
+
+void WorkerPool::sleepWhile(Line &line, uint32_t value) {
+  line.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  if (line.value.load(std::memory_order_seq_cst) == value)
+    futex(line.value, FUTEX_WAIT, value);
+  line.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void WorkerPool::await(Line &line, uint32_t turn) const {
+  auto done = [&] { return !before(line.value.load(std::memory_order_acquire), turn); };
   if (!crowded) {
-    for (int i = 0; i < 64; ++i) {
-      if (done())
-        return;
-      _mm_pause();
-    }
-    Clock::time_point end = Clock::now() + BarrierSpin;
+    Clock::time_point end = {};
     do {
       for (int i = 0; i < 64; ++i) {
         if (done())
           return;
         _mm_pause();
       }
+      // The clock is read once the first pauses were not enough.
+      if (end == Clock::time_point())
+        end = Clock::now() + BarrierSpin;
     } while (Clock::now() < end);
   }
-  while (!done())
+  for (int i = 0; i < 4; ++i) {
+    if (done())
+      return;
     sched_yield();
+  }
+  for (;;) {
+    uint32_t value = line.value.load(std::memory_order_acquire);
+    if (!before(value, turn))
+      return;
+    sleepWhile(line, value);
+  }
 }
 
 void WorkerPool::barrier(unsigned worker) {
   if (count == 1)
     return;
   uint32_t turn = arrived[worker].value.load(std::memory_order_relaxed) + 1;
-  arrived[worker].value.store(turn, std::memory_order_release);
+  publish(arrived[worker], turn);
   if (count <= FlatBarrier || worker == 0) {
     for (unsigned other = 0; other < count; ++other)
       if (other != worker)
-        spin([&] { return !before(arrived[other].value.load(std::memory_order_acquire), turn); });
+        await(arrived[other], turn);
     if (count > FlatBarrier)
-      released.value.store(turn, std::memory_order_release);
+      publish(released, turn);
     return;
   }
-  spin([&] { return !before(released.value.load(std::memory_order_acquire), turn); });
+  await(released, turn);
 }
 
 void WorkerPool::run(Body fn, void *ctx) {
@@ -114,10 +135,7 @@ void WorkerPool::run(Body fn, void *ctx) {
   }
   body = fn;
   context = ctx;
-  // Sequentially consistent with the sleepers' count: either the sleeper sees the new generation or we see it.
-  generation.value.fetch_add(1, std::memory_order_seq_cst);
-  if (sleepers.value.load(std::memory_order_seq_cst) != 0)
-    futex(generation.value, FUTEX_WAKE, INT_MAX);
+  publish(generation, generation.value.load(std::memory_order_relaxed) + 1);
   fn(ctx, 0);
   barrier(0);
 }
@@ -133,10 +151,7 @@ void WorkerPool::threadMain(unsigned worker) {
         _mm_pause();
       if (Clock::now() < end)
         continue;
-      sleepers.value.fetch_add(1, std::memory_order_seq_cst);
-      if (generation.value.load(std::memory_order_seq_cst) == seen)
-        futex(generation.value, FUTEX_WAIT, seen);
-      sleepers.value.fetch_sub(1, std::memory_order_seq_cst);
+      sleepWhile(generation, seen);
     }
     ++seen;
     if (stop.value.load(std::memory_order_acquire))

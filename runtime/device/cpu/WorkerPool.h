@@ -3,8 +3,9 @@
 // The caller of run() is worker 0; the others are threads that live as long as the pool. Between runs they spin for
 // about 50 us and then sleep on a futex, so that steps in a row cost no system call and an idle pool costs nothing.
 // Inside a run, barrier() separates stages: each worker stores its count to a cache line of its own and spins on the
-// others (gathered by worker 0 above four workers). A spinning worker yields after about 20 us, at once where there
-// are more workers than usable cores.
+// others (gathered by worker 0 above four workers). A waiting worker spins for about 20 us (not at all where there are
+// more workers than usable cores), yields a few times, then sleeps: on a busy machine the scheduler runs a woken thread
+// soon, and one that keeps yielding last.
 //
 // Invariants: one run at a time; within a run every worker calls barrier() equally often.
 //
@@ -51,11 +52,17 @@ public:
 private:
   explicit WorkerPool(unsigned workers);
   void threadMain(unsigned worker);
-  template <typename Done> void spin(Done done) const;
 
   struct alignas(64) Line {
     std::atomic<uint32_t> value{0};
+    std::atomic<uint32_t> sleepers{0}; ///< Threads that sleep, or are about to, until the value changes.
   };
+  /// Stores a value and wakes who sleeps on it.
+  static void publish(Line &line, uint32_t value);
+  /// Returns once the line has reached `turn`.
+  void await(Line &line, uint32_t turn) const;
+  static void sleepWhile(Line &line, uint32_t value);
+
   static_assert(sizeof(Line) == 64, "one cache line each");
 
   unsigned count;
@@ -65,7 +72,6 @@ private:
   std::unique_ptr<Line[]> arrived; ///< Barriers that each worker has reached.
   Line released;                   ///< Barriers that worker 0 has completed, for pools above four.
   Line generation;                 ///< Runs started.
-  Line sleepers;
   Line stop;
   Body body = nullptr;
   void *context = nullptr;
