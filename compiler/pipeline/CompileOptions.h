@@ -38,7 +38,7 @@ struct CompileOptions {
   /// alone.
   std::vector<std::string> targets;
   Emit emit = Emit::Executable;
-  /// Positions per sequence; unset: the model's own, at most 8192.
+  /// Positions per sequence; unset: the model's own, at most 4096.
   std::optional<int64_t> context;
   int64_t maxSeqs = 32;
   std::string kvDtype = "f16";

@@ -6,7 +6,7 @@
 #include "codegen/package/PackWriter.h"
 #include "codegen/target/Registry.h"
 #include "codegen/target/Targets.h"
-#include "compiler/arch/Architectures.h"
+#include "compiler/arch/Build.h"
 #include "compiler/pipeline/EmitVariant.h"
 #include "compiler/pipeline/FileTensorSource.h"
 #include "compiler/pipeline/Meta.h"
@@ -166,10 +166,17 @@ Error Compiler::Implementation::loadModule() {
     common = mlir::parseSourceFile<mlir::ModuleOp>(options.irFile, context.get());
     return common ? Error::success() : diagnostics.error(options.irFile + ": cannot be parsed");
   }
-  common = arch::buildModel(context.get(), *source);
-  if (!common)
-    return diagnostics.error(source->path().str() + ": cannot be imported");
-  return Error::success();
+  arch::BuildOptions build;
+  build.context = options.context.value_or(0);
+  build.maxSeqs = options.maxSeqs;
+  build.kvDtype = options.kvDtype == "f32"    ? arch::KvDtype::F32
+                  : options.kvDtype == "bf16" ? arch::KvDtype::BF16
+                                              : arch::KvDtype::F16;
+  std::string text;
+  common = arch::buildModel(context.get(), *source, build, text);
+  if (common)
+    return Error::success();
+  return text.empty() ? diagnostics.error(source->path().str() + ": cannot be imported") : optionError(text);
 }
 
 /// Runs up to `last` (at most Program): shared phases once, the rest per variant.

@@ -157,7 +157,8 @@ json::Object explainVariant(const VariantModule &variant) {
       object["reason"] = kernel.getReason()->str();
     if (kernel.getRefused()) {
       json::Array refused;
-      for (mlir::Attribute one : *kernel.getRefused())
+      mlir::ArrayAttr list = *kernel.getRefused();
+      for (mlir::Attribute one : list)
         refused.push_back(cast<mlir::StringAttr>(one).getValue().str());
       object["refused"] = std::move(refused);
     }
@@ -170,33 +171,46 @@ json::Object explainVariant(const VariantModule &variant) {
                       {"kernels", std::move(kernels)}};
 }
 
-} // namespace
-
-std::string buildMeta(const import_::ModelSource &source, const CompileOptions &options,
-                      ArrayRef<VariantModule> variants, const std::string &compilerVersion) {
-  mlir::ModuleOp first = variants.front().module;
-  auto config = *first.getOps<llm::ConfigOp>().begin();
-  json::Object meta{
-      {"name", text(source.displayName())},
-      {"arch", text(source.architecture())},
-      {"source", text(sys::path::filename(source.path()))},
-      {"build", compilerVersion + " " + options.describe()},
-      {"vocab", config.getVocab()},
-      {"hidden", config.getHidden()},
-      {"layers", config.getLayers()},
-      {"context", config.getMaxContext()},
-      {"kv_dtype", llm::stringifyKvDtype(config.getKvDtype()).str()},
-      {"numerics", options.isRef() ? "reference (f32)" : "exact"},
-      {"generation", generation(source.generation())},
-      {"plan", memoryPlan(source, options, variants)},
-      {"tensors", tensors(source)},
-  };
+/// What the text of the model needs; the start of every description.
+json::Object textPart(const import_::ModelSource &source) {
+  json::Object meta{{"name", text(source.displayName())},
+                    {"arch", text(source.architecture())},
+                    {"source", text(sys::path::filename(source.path()))},
+                    {"generation", generation(source.generation())}};
   if (source.chatTemplate())
     meta["chat_template"] = text(*source.chatTemplate());
   if (!source.chatTemplateError().empty())
     meta["chat_template_error"] = text(source.chatTemplateError());
   if (!source.tokenizerError().empty())
     meta["tokenizer_error"] = text(source.tokenizerError());
+  return meta;
+}
+
+std::string dump(json::Object object) {
+  std::string result;
+  raw_string_ostream stream(result);
+  stream << json::Value(std::move(object));
+  return result;
+}
+
+} // namespace
+
+std::string buildTextMeta(const import_::ModelSource &source) { return dump(textPart(source)); }
+
+std::string buildMeta(const import_::ModelSource &source, const CompileOptions &options,
+                      ArrayRef<VariantModule> variants, const std::string &compilerVersion) {
+  mlir::ModuleOp first = variants.front().module;
+  auto config = *first.getOps<llm::ConfigOp>().begin();
+  json::Object meta = textPart(source);
+  meta["build"] = compilerVersion + " " + options.describe();
+  meta["vocab"] = config.getVocab();
+  meta["hidden"] = config.getHidden();
+  meta["layers"] = config.getLayers();
+  meta["context"] = config.getMaxContext();
+  meta["kv_dtype"] = llm::stringifyKvDtype(config.getKvDtype()).str();
+  meta["numerics"] = options.isRef() ? "reference (f32)" : "exact";
+  meta["plan"] = memoryPlan(source, options, variants);
+  meta["tensors"] = tensors(source);
   json::Array isas, explain;
   for (const VariantModule &variant : variants) {
     isas.push_back(variant.isa);
@@ -205,10 +219,7 @@ std::string buildMeta(const import_::ModelSource &source, const CompileOptions &
   meta["isas"] = std::move(isas);
   meta["explain"] = std::move(explain);
 
-  std::string result;
-  raw_string_ostream stream(result);
-  stream << json::Value(std::move(meta));
-  return result;
+  return dump(std::move(meta));
 }
 
 } // namespace ingot::pipeline

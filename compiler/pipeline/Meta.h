@@ -25,6 +25,9 @@ struct VariantModule {
 std::string buildMeta(const import_::ModelSource &source, const CompileOptions &options,
                       llvm::ArrayRef<VariantModule> variants, const std::string &compilerVersion);
 
+/// The part of it that tokenizing and rendering chats need, without compiling anything.
+std::string buildTextMeta(const import_::ModelSource &source);
+
 } // namespace ingot::pipeline
 
 #endif // INGOT_COMPILER_PIPELINE_META_H
