@@ -136,7 +136,8 @@ public:
 
   /// Unit `unit` against `rows` rows of block `b` from its row `inBlock` on; the chunk began at block
   /// `chunk`.
-  void tile(Value unit, Value b, Value chunk, Value inBlock, int64_t rows) {
+  /// `stream`: the weights pass once, so they are prefetched.
+  void tile(Value unit, Value b, Value chunk, Value inBlock, int64_t rows, bool stream) {
     Value region = k.gep(acts.base, k.add(k.mul(b, acts.layout.regionBytes()), k.mul(inBlock, 4)));
     Value start = acts.starts
                       ? k.gep(acts.starts, k.add(k.mul(k.sub(b, chunk), acts.startBytes), k.mul(inBlock, 4)))
@@ -147,8 +148,8 @@ public:
       TileResults results;
       for (int64_t p = 0; p < per; ++p) {
         Value panel = k.add(k.mul(unit, per), p);
-        results.push_back(
-            dot(k.gep(epilogue.weights(), k.mul(panel, weights.size.bytes)), region, start, rows, half));
+        results.push_back(dot(k.gep(epilogue.weights(), k.mul(panel, weights.size.bytes)), region, start,
+                              rows, half, stream));
       }
       epilogue.store(results, unit, row0, half);
     };
@@ -159,7 +160,8 @@ public:
   }
 
 private:
-  llvm::SmallVector<Value, 12> dot(Value panel, Value region, Value start, int64_t rows, Value half) {
+  llvm::SmallVector<Value, 12> dot(Value panel, Value region, Value start, int64_t rows, Value half,
+                                   bool stream) {
     const int64_t lanes = spec.schedule.lanes, block = spec.block;
     auto type = k.f32v(lanes);
     bool hasMin = weights.geometry.hasMin;
@@ -183,7 +185,8 @@ private:
     if (hasMin && !minsFirst)
       carried.append(zeros.begin(), zeros.end());
     Values sums = weights.forSubBlocks(panel, half, carried, [&](const SubBlock &sub, ValueRange in) {
-      prefetch(panel, sub.index, rows);
+      if (stream)
+        prefetch(panel, sub.index);
       Values next(in.begin(), in.begin() + rows);
       Value q = k.gep(region, k.mul(sub.index, 32 * block));
       Value da = k.gep(daBase, k.mul(sub.index, 4 * block));
@@ -218,7 +221,7 @@ private:
   }
 
   /// The panel is read as payload and side stream, but memory is asked for in one linear sweep ahead of both.
-  void prefetch(Value panel, Value index, int64_t rows) {
+  void prefetch(Value panel, Value index) {
     if (spec.schedule.prefetch <= 0)
       return;
     int64_t subBlocks = spec.k / 32, step = (weights.size.bytes + subBlocks - 1) / subBlocks;
@@ -245,9 +248,9 @@ void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
   const int64_t block = spec.block, tile = spec.schedule.rows;
   auto wholeBlock = [&](Value unit, Value b, Value first) {
     if (tile == block)
-      tiles.tile(unit, b, first, k.c64(0), tile);
+      tiles.tile(unit, b, first, k.c64(0), tile, spec.rows > 0);
     else
-      k.forLoop(0, block, tile, [&](Value r) { tiles.tile(unit, b, first, r, tile); });
+      k.forLoop(0, block, tile, [&](Value r) { tiles.tile(unit, b, first, r, tile, spec.rows > 0); });
   };
   if (spec.rows > 0) {
     k.ifThen(k.cmp(Pred::sgt, rows, k.c64(0)), [&] {
@@ -270,7 +273,7 @@ void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
     tiles.activations().prepare(k, whole, k.c64(1));
     if (tile < block) {
       k.forLoop(lo, hi, 1, [&](Value unit) {
-        k.forLoop(k.c64(0), rest, tile, [&](Value r) { tiles.tile(unit, whole, whole, r, tile); });
+        k.forLoop(k.c64(0), rest, tile, [&](Value r) { tiles.tile(unit, whole, whole, r, tile, tile <= 8); });
       });
       return;
     }
@@ -280,7 +283,8 @@ void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
         continue;
       Value here = k.and_(k.cmp(Pred::sgt, rest, k.c64(below)), k.cmp(Pred::sle, rest, k.c64(count)));
       k.ifThen(here, [&] {
-        k.forLoop(lo, hi, 1, [&](Value unit) { tiles.tile(unit, whole, whole, k.c64(0), count); });
+        k.forLoop(lo, hi, 1,
+                  [&](Value unit) { tiles.tile(unit, whole, whole, k.c64(0), count, count <= 8); });
       });
       below = count;
       if (count == block)

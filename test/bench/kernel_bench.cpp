@@ -104,6 +104,7 @@ const Shape shapes[] = {
     {"q5_k_2048x2048", Scheme::Q5_K, 2048, 2048, false, false},
     {"q6_k_2048x2048", Scheme::Q6_K, 2048, 2048, false, false},
     {"f16_2048x2048", Scheme::F16, 2048, 2048, false, false},
+    {"bf16_1536x576", Scheme::BF16, 1536, 576, false, false},
     {"f32_1024x1024", Scheme::F32, 1024, 1024, false, false},
 };
 
