@@ -28,16 +28,28 @@ static AttentionTile itemTile(const target::Target &target, const AttentionSpec 
 }
 
 int64_t cpu::attentionScratch(const target::Target &target, const AttentionSpec &s) {
-  return AttentionScratch(s.core, itemTile(target, s), itemRows(s) * s.core.group(), true).bytes;
+  int64_t many = AttentionScratch(s.core, itemTile(target, s), itemRows(s) * s.core.group(), true).bytes;
+  AttentionTile one = AttentionTile::choose(target, s.core.group());
+  return std::max(many, AttentionScratch(s.core, one, s.core.group(), true).bytes);
 }
 
 namespace {
 
+/// A register tile and the code for it.
+struct Path {
+  Path(KernelBuilder &k, const AttentionCore &core, AttentionTile t, int64_t vectors, bool ahead)
+      : tile(t), scratch(core, t, vectors, /*total=*/true), block(k, core, t, scratch), ahead(ahead) {}
+  AttentionTile tile;
+  AttentionScratch scratch;
+  AttentionBlock block;
+  bool ahead; ///< prefetch: an item sees each key once
+};
+
 class AttentionEmitter {
 public:
   AttentionEmitter(KernelBuilder &k, const AttentionSpec &s)
-      : k(k), s(s), tile(itemTile(k.target(), s)),
-        scratch(s.core, tile, itemRows(s) * s.core.group(), /*total=*/true), block(k, s.core, tile, scratch) {
+      : k(k), s(s), many(k, s.core, itemTile(k.target(), s), itemRows(s) * s.core.group(), false),
+        one(k, s.core, AttentionTile::choose(k.target(), s.core.group()), s.core.group(), true) {
     q = k.slot(s.q.slot);
     out = k.slot(s.outAct ? *s.outAct : s.outRows->slot);
     positions = k.stepPointer(offsetof(ingot_step_v1, positions));
@@ -53,16 +65,28 @@ public:
     forItems(k.c64(0), [&](Value seq, Value row, Value rows, Value head, Value workBefore) {
       Value at = k.mul(workBefore, k.parts());
       Value mine = k.and_(k.cmp(Pred::sge, at, from), k.cmp(Pred::slt, at, to));
-      k.ifThen(mine, [&] { item(seq, row, rows, head); });
+      k.ifThen(mine, [&] {
+        // Single tokens among chunks: a tile that the heads of a group fill, where it is another one.
+        if (one.tile.rows == many.tile.rows)
+          return item(many, seq, row, rows, head);
+        k.ifElse(
+            k.cmp(Pred::eq, rows, k.c64(1)),
+            [&] {
+              item(one, seq, row, k.c64(1), head);
+              return KernelBuilder::Values{};
+            },
+            [&] {
+              item(many, seq, row, rows, head);
+              return KernelBuilder::Values{};
+            });
+      });
     });
   }
 
 private:
   KernelBuilder &k;
   const AttentionSpec &s;
-  AttentionTile tile;
-  AttentionScratch scratch;
-  AttentionBlock block;
+  Path many, one;
   Value q, out, positions, queryStart, blockTable, blockStride;
 
   Value i32At(Value array, Value index) {
@@ -97,8 +121,9 @@ private:
     })[0];
   }
 
-  void item(Value seq, Value row0, Value rows, Value head) {
-    const int64_t G = s.core.group(), R = tile.rows, seg = spec::kAttnSegment, blk = spec::kAttnBlock;
+  void item(Path &path, Value seq, Value row0, Value rows, Value head) {
+    AttentionBlock &block = path.block;
+    const int64_t G = s.core.group(), R = path.tile.rows, seg = spec::kAttnSegment, blk = spec::kAttnBlock;
     Value tableRow = k.gep(blockTable, k.mul(k.mul(seq, blockStride), 4));
     Value pFirst = i32At(positions, row0), pLast = i32At(positions, k.sub(k.add(row0, rows), k.c64(1)));
     Value kFirst = firstKey(pFirst), kEnd = k.add(pLast, 1);
@@ -118,27 +143,27 @@ private:
       Value start = k.mul(segment, seg);
       Value b0 = k.maxS(start, k.and_(kFirst, k.c64(~(blk - 1)))), b1 = k.minS(k.add(start, seg), kEnd);
       k.forLoop(b0, b1, blk, [&](Value b) {
-        block.setBlock(tableRow, b, head, firstPage, lastPage);
-        k.forLoop(k.c64(0), count, R, [&](Value v) { subtile(b, v); });
+        block.setBlock(tableRow, b, head, firstPage, lastPage, path.ahead);
+        k.forLoop(k.c64(0), count, R, [&](Value v) { subtile(path, b, v); });
       });
       block.mergeTotals(used);
     });
-    k.forLoop(k.c64(0), rows, 1, [&](Value i) { writeRow(k.add(row0, i), k.mul(i, G), head); });
+    k.forLoop(k.c64(0), rows, 1, [&](Value i) { writeRow(block, k.add(row0, i), k.mul(i, G), head); });
   }
 
-  void subtile(Value b, Value v) {
-    Value pos = block.at(scratch.pos);
-    Value first = i32At(pos, v), last = i32At(pos, k.add(v, tile.rows - 1));
+  void subtile(Path &path, Value b, Value v) {
+    Value pos = path.block.at(path.scratch.pos);
+    Value first = i32At(pos, v), last = i32At(pos, k.add(v, path.tile.rows - 1));
     Value high = k.minS(k.sub(k.add(last, 1), b), k.c64(spec::kAttnBlock));
     Value low = k.c64(0), seen = k.cmp(Pred::sgt, high, k.c64(0));
     if (s.core.window > 0) {
       low = k.maxS(k.sub(firstKey(first), b), k.c64(0));
       seen = k.and_(seen, k.cmp(Pred::slt, low, k.c64(spec::kAttnBlock)));
     }
-    k.ifThen(seen, [&] { block.run(v, low, high); });
+    k.ifThen(seen, [&] { path.block.run(v, low, high, path.ahead); });
   }
 
-  void writeRow(Value row, Value vector, Value head) {
+  void writeRow(AttentionBlock &block, Value row, Value vector, Value head) {
     const int64_t G = s.core.group(), D = s.core.kv.vDim;
     k.forLoop(0, G, 1, [&](Value g) {
       Value index = k.add(vector, g), column = k.mul(k.add(k.mul(head, G), g), D);

@@ -44,7 +44,7 @@ struct AttentionSpec {
   std::optional<unsigned> outAct;
   spec::ActLayout act;
   /// Query vectors (rows times heads of a group) of an item, a bound.
-  int64_t itemVectors = 96;
+  int64_t itemVectors = 48;
 };
 
 struct AttnSplitSpec {

@@ -335,7 +335,7 @@ void answer(const KernelQuery &q, const target::Target &target, const std::strin
   if (q.family == "attention" || q.family == "attn_split") {
     int64_t group = q.qHeads / q.kvHeads;
     if (q.family == "attention")
-      c.chunk = 96;
+      c.chunk = AttentionSpec().itemVectors;
     AttentionTile t = AttentionTile::choose(target, c.chunk ? std::max<int64_t>(1, c.chunk / group) * group : group);
     c.panels = t.pages;
     c.rows = t.rows;

@@ -1,6 +1,6 @@
 //===- attention_bench.cpp - times of the float kernels --------------------------------------------------===//
 //
-// Usage: attention_bench [isa]. Each line: kernel, best thread time of one launch in microseconds, and for attention
+// Usage: attention_bench [isa] [query vectors of an item]. Each line: kernel, best thread time of one launch in microseconds, and for attention
 // the multiply-adds per nanosecond and the rate at which the cache is read.
 //
 //===----------------------------------------------------------------------------------------------------===//
@@ -44,7 +44,7 @@ struct Shape {
   int64_t kvHeads, group, dim, past, rows;
 };
 
-static void attention(const target::Target &tgt, const Shape &c) {
+static void attention(const target::Target &tgt, const Shape &c, int64_t itemVectors) {
   AttentionCore core;
   core.kv = {c.kvHeads, c.dim, c.dim, spec::KvType::F16};
   core.qHeads = c.kvHeads * c.group;
@@ -53,6 +53,8 @@ static void attention(const target::Target &tgt, const Shape &c) {
   KernelSet set(tgt);
   AttentionSpec a;
   a.core = core;
+  if (itemVectors)
+    a.itemVectors = itemVectors;
   a.q = {0, D};
   a.outRows = RowsRef{1, D};
   AttnSplitSpec s{core, {0, D}, 1, {core.qHeads, c.dim, segments}};
@@ -205,7 +207,7 @@ int main(int argc, char **argv) {
       {"9/3 of 64, 2nd chunk", 3, 3, 64, 512, 512},
   };
   for (const Shape &s : shapes)
-    attention(*tgt, s);
+    attention(*tgt, s, argc > 2 ? std::atoi(argv[2]) : 0);
   rows(*tgt, 576, 1, 1);
   rows(*tgt, 576, 512, 12);
   rows(*tgt, 2048, 1, 1);
