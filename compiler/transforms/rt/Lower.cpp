@@ -52,7 +52,8 @@ struct Lower : transforms::impl::RtLowerPassBase<Lower> {
         step.emitOpError() << "has row class " << rows << ", which is not above the class before, " << before;
         return signalPassFailure();
       }
-      if (failed(lower(step, symbols, kv, before + 1, std::max<int64_t>(config.getMaxSeqs(), kLeastOut))))
+      if (failed(lower(module, step, symbols, kv, before + 1,
+                       std::max<int64_t>(config.getMaxSeqs(), kLeastOut))))
         return signalPassFailure();
       before = rows;
     }
@@ -118,8 +119,8 @@ private:
                      table.getScaleAttr());
   }
 
-  LogicalResult lower(llm::StepOp step, SymbolTable &symbols, KvTable &kv, int64_t minRows,
-                      int64_t leastOut) {
+  LogicalResult lower(mlir::ModuleOp module, llm::StepOp step, SymbolTable &symbols, KvTable &kv,
+                      int64_t minRows, int64_t leastOut) {
     int64_t rows = step.getRows();
     int64_t out = std::min(rows, maxOut > 0 ? maxOut.getValue() : leastOut);
     // Kernels compute whole blocks of activation rows.
@@ -132,7 +133,7 @@ private:
     auto whole = [&](int64_t n) { return (n + block - 1) / block * block; };
 
     OpBuilder b(step.getContext());
-    b.setInsertionPoint(step);
+    b.setInsertionPointToEnd(module.getBody()); // after the kernels and the module's facts
     auto i64 = [&](int64_t v) { return b.getI64IntegerAttr(v); };
     auto program = ProgramOp::create(b, step.getLoc(), b.getStringAttr("step_m" + Twine(rows)), i64(rows),
                                      i64(minRows), i64(rows), i64(whole(rows)), i64(out), i64(-1), i64(-1));
