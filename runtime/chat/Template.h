@@ -21,7 +21,7 @@ namespace ingot::chat {
 struct Program;
 
 struct Limits {
-  uint64_t maxSteps = 20'000'000;     // evaluated nodes, items and 256-byte pieces of text
+  uint64_t maxSteps = 10'000'000;     // evaluated nodes, items and 256-byte pieces of text
   size_t maxOutputBytes = 64u << 20;  // rendered text
   size_t maxMemoryBytes = 256u << 20; // live values; at most 1 GiB
   uint32_t maxDepth = 600;            // nested evaluations (macro calls, recursive loops, expressions)

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <thread>
 
 using namespace ingot::chat;
@@ -143,9 +143,9 @@ TEST(ChatEngine, Limits) {
       "{{ ('[' * 100000) | from_json }}",
   };
   for (const char *source : hostile) {
-    auto begin = std::chrono::steady_clock::now();
+    std::clock_t begin = std::clock(); // processor time: the machine may be busy
     Result r = renderText(source);
-    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     EXPECT_TRUE(r.parsed) << source << r.error;
     EXPECT_FALSE(r.ok) << source << " gave " << r.text.size() << " bytes";
     EXPECT_TRUE(has(r.error, "chat template, line ")) << r.error;
