@@ -4,6 +4,8 @@
 #include "dialects/llm/Llm.h"
 #include "dialects/tile/Describe.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace ingot::transforms {
 #define GEN_PASS_DEF_TILEATTENTIONPASS
 #include "compiler/transforms/tile/Passes.h.inc"
@@ -36,8 +38,10 @@ struct Attention : transforms::impl::TileAttentionPassBase<Attention> {
       ++numSplit;
     }
     // The kernels that were split have no launch left.
+    llvm::StringSet<> used;
+    module.walk([&](LaunchOp op) { used.insert(op.getKernel()); });
     for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>()))
-      if (kernel.getFamily() == Family::Attention && SymbolTable::symbolKnownUseEmpty(kernel, module))
+      if (kernel.getFamily() == Family::Attention && !used.contains(kernel.getSymName()))
         kernel.erase();
   }
 

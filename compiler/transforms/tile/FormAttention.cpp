@@ -1,0 +1,202 @@
+//===- FormAttention.cpp - kernels of heads, rope, the KV cache and attention ------------------------===//
+#include "compiler/transforms/tile/Former.h"
+
+using namespace mlir;
+
+namespace ingot::tile {
+
+void Former::planRopeKv(ArrayRef<Operation *> ops) {
+  for (Operation *op : ops) {
+    if (auto rope = dyn_cast<llm::RopeOp>(op)) {
+      // A norm goes with its rope, whichever kernel that ends up in.
+      HeadChain c = chainOf(rope.getResult());
+      if (c.norm)
+        consumed.insert(c.norm);
+    }
+    auto append = dyn_cast<llm::KvAppendOp>(op);
+    if (!append)
+      continue;
+    HeadChain k = chainOf(append.getK());
+    bool kAlone = (!k.rope || k.rope->hasOneUse()) && (!k.norm || k.norm->hasOneUse());
+    if (kAlone)
+      consume(k);
+    llm::AttentionOp first;
+    for (Operation *user : append.getKv().getUsers())
+      if (auto attention = dyn_cast<llm::AttentionOp>(user))
+        if (!first || attention->isBeforeInBlock(first))
+          first = attention;
+    if (!first)
+      continue;
+    HeadChain q = chainOf(first.getQ());
+    if (!(q.rope || q.norm) || !first.getQ().hasOneUse())
+      continue;
+    consume(q);
+    consumed.insert(append);
+    fusedQ[first] = append;
+    ++fused;
+  }
+}
+
+int64_t Former::ropeTable(llm::RopeAttr rope) {
+  for (RopeTableOp table : ropes)
+    if (table.getInvFreqAttr() == rope.getInvFreq() && table.getScaleAttr() == rope.getScale())
+      return table.getIndex();
+  ropes.push_back(RopeTableOp::create(mb, step.getLoc(), mb.getI64IntegerAttr(ropes.size()),
+                                      rope.getInvFreq(), rope.getScale(), rope.getName()));
+  return ropes.size() - 1;
+}
+
+Value Former::heads(Prototype &p, Value v, HeadChain &c, unsigned &weight) {
+  if (c.norm)
+    v = RmsNormOp::create(p.b, p.loc, v.getType(), v, p.weight(weight++), c.norm.getEpsAttr(),
+                          b.getI64IntegerAttr(c.norm.getGroups()));
+  if (c.rope) {
+    llm::RopeAttr rope = c.rope.getRope();
+    RopeStyle style = rope.getStyle() == llm::RopeStyle::Half ? RopeStyle::Half : RopeStyle::Interleaved;
+    v = RopeOp::create(p.b, p.loc, v.getType(), v, style, c.rope.getHeads(), rope.getHeadDim(),
+                       rope.getRotaryDim(), ropeTable(rope));
+  }
+  return v;
+}
+
+LogicalResult Former::formRopeKv(llm::KvAppendOp append, HeadChain q, HeadChain k) {
+  SmallVector<Value> operands;
+  SmallVector<Type> ins, outs, weights, results;
+  SmallVector<FlatSymbolRefAttr> params;
+  auto operand = [&](View &v) {
+    if (!llvm::is_contained(operands, v.base)) {
+      operands.push_back(v.base);
+      ins.push_back(rowsOf(v.base));
+    }
+    return unsigned(llvm::find(operands, v.base) - operands.begin());
+  };
+  auto gamma = [&](HeadChain &c) -> LogicalResult {
+    if (!c.norm)
+      return success();
+    FailureOr<qfmt::PackedType> type = paramType(c.norm, c.norm.getGammaAttr());
+    if (failed(type))
+      return failure();
+    weights.push_back(*type);
+    params.push_back(c.norm.getGammaAttr());
+    return success();
+  };
+  View qv, kv, vv;
+  Value qResult;
+  int64_t count = 0;
+  if (q.source) {
+    qv = viewOf(q.source);
+    operand(qv);
+    qResult = q.rope ? q.rope.getResult() : q.norm.getResult();
+    outs.push_back(rowsOf(qResult));
+    results.push_back(qResult.getType());
+    count += headsOf(q);
+    if (failed(gamma(q)))
+      return failure();
+  }
+  llm::KvType type;
+  if (append) {
+    type = append.getKv().getType();
+    kv = viewOf(k.source);
+    vv = viewOf(append.getV());
+    operand(kv);
+    operand(vv);
+    results.push_back(type);
+    count += type.getHeads();
+    if (failed(gamma(k)))
+      return failure();
+  }
+  Location loc = locOf({append, q.rope, q.norm, k.rope, k.norm});
+  Prototype p = begin(loc, Family::RopeKv, GridUnit::RowHeads, count, Domain::Rows, ins, outs, weights);
+  unsigned weight = 0;
+  if (q.source)
+    p.store(heads(p, p.load(p.in(operand(qv)), qv.offset, qv.width), q, weight), p.out(0));
+  if (append) {
+    Value kk = heads(p, p.load(p.in(operand(kv)), kv.offset, kv.width), k, weight);
+    Value v = p.load(p.in(operand(vv)), vv.offset, vv.width);
+    KvStoreOp::create(p.b, p.loc, kk, v, kvAttr(type));
+  }
+  LaunchOp l = launch(p, operands, {}, params, results, false);
+  if (append) {
+    l.setKvLayer(type.getLayer());
+    l.setLayer(type.getLayer());
+    append.getKv().replaceAllUsesWith(l.getResults().back());
+  }
+  if (qResult)
+    qResult.replaceAllUsesWith(l.getResult(0));
+  return success();
+}
+
+LogicalResult Former::formAttention(llm::AttentionOp op) {
+  if (auto it = fusedQ.find(op); it != fusedQ.end()) {
+    HeadChain q = chainOf(op.getQ()), k = chainOf(it->second.getK());
+    if (failed(formRopeKv(it->second, q, k)))
+      return failure();
+  }
+  View q = viewOf(op.getQ());
+  llm::KvType type = op.getKv().getType();
+  int64_t width = int64_t(op.getQHeads()) * type.getVDim();
+  // An item owns whole heads: it can quantize them only where heads are whole groups of 32.
+  llm::QuantizeOp quantize;
+  if (op.getResult().hasOneUse() && type.getVDim() % 32 == 0)
+    quantize = dyn_cast<llm::QuantizeOp>(*op.getResult().user_begin());
+  Type out = rowsOf(op.getResult());
+  if (quantize) {
+    FailureOr<Type> act = slotOf(quantize, quantize.getResult());
+    if (failed(act))
+      return failure();
+    out = *act;
+    consumed.insert(quantize);
+    ++fused;
+  }
+  Prototype p = begin(locOf({op, quantize}), Family::Attention, GridUnit::Items, type.getHeads(),
+                      Domain::Rows, {rowsOf(q.base)}, {out}, {});
+  MLIRContext *ctx = b.getContext();
+  Value v = p.load(p.in(0), q.offset, q.width);
+  OperationState state(p.loc, KvBlockOp::getOperationName());
+  state.addOperands(v);
+  state.addTypes(StateType::get(ctx, type.getVDim()));
+  auto &props = state.getOrAddProperties<KvBlockOp::Properties>();
+  props.kv = kvAttr(type);
+  props.q_heads = b.getI64IntegerAttr(op.getQHeads());
+  props.block = b.getI64IntegerAttr(kKeyBlock);
+  props.segment = b.getI64IntegerAttr(kSegment);
+  Block &body = state.addRegion()->emplaceBlock();
+  Value head = body.addArgument(fragOf(ctx, type.getDim()), p.loc);
+  OpBuilder in(ctx); // the region has no parent yet
+  in.setInsertionPointToEnd(&body);
+  FragType scores = fragOf(ctx, kKeyBlock);
+  Value s = ScoreOp::create(in, p.loc, scores, head, op.getScaleAttr());
+  if (!op.getSoftcap().isZero())
+    s = SoftcapOp::create(in, p.loc, scores, s, op.getSoftcapAttr());
+  s = MaskOp::create(in, p.loc, scores, s, in.getI64IntegerAttr(op.getMask().getWindow()));
+  s = OnlineSoftmaxOp::create(in, p.loc, scores, s);
+  PvOp::create(in, p.loc, StateType::get(ctx, type.getVDim()), s);
+  Value result = p.b.create(state)->getResult(0);
+  p.storeAll(NormalizeOp::create(p.b, p.loc, fragOf(ctx, width), result));
+  Value done = quantize ? Value(quantize.getResult()) : Value(op.getResult());
+  LaunchOp l = launch(p, {q.base}, op.getKv(), {}, {done.getType()}, false);
+  l.setKvLayer(type.getLayer());
+  l.setLayer(type.getLayer());
+  done.replaceAllUsesWith(l.getResult(0));
+  return success();
+}
+
+HeadChain Former::chainOf(Value value) {
+  HeadChain c;
+  if (auto rope = value.getDefiningOp<llm::RopeOp>()) {
+    c.rope = rope;
+    value = rope.getX();
+  }
+  if (auto norm = value.getDefiningOp<llm::RmsNormOp>()) {
+    bool alone = value.hasOneUse() && !norm.getResidual();
+    bool heads = c.rope ? int64_t(norm.getGroups()) == int64_t(c.rope.getHeads()) : norm.getGroups() > 1;
+    if (alone && heads) {
+      c.norm = norm;
+      value = norm.getX();
+    }
+  }
+  c.source = value;
+  return c;
+}
+
+} // namespace ingot::tile
