@@ -7,6 +7,14 @@
 // RUN:   --qfmt-assign-layouts --tile-dedup --rt-lower --rt-schedule --rt-plan-memory --rt-verify-abi
 // RUN: FileCheck %s --input-file=%t.rt.mlir
 //
+// Every phase ends in text that the next one can start from: phase by phase the plan is the same.
+// RUN: ingot-opt %s --llm-verify-model --llm-simplify --llm-fuse-projections --llm-fuse-epilogues \
+// RUN:   | ingot-opt --qfmt-assign-schemes --qfmt-insert-act-quant \
+// RUN:   | ingot-opt --llm-plan-kv="context=1024 max-seqs=4" --llm-specialize-steps="classes=1,4,512" \
+// RUN:   | ingot-opt --tile-form-kernels | ingot-opt --tile-attention | ingot-opt --tile-select=isa=vnni \
+// RUN:   | ingot-opt --qfmt-assign-layouts | ingot-opt --tile-dedup | ingot-opt --rt-lower | ingot-opt --rt-schedule \
+// RUN:   | ingot-opt --rt-plan-memory | ingot-opt --rt-verify-abi | diff - %t.rt.mlir
+//
 // The text of the plan is the plan: it reads back, and the checks hold again.
 // RUN: ingot-opt %t.rt.mlir --rt-verify-abi | diff - %t.rt.mlir
 // RUN: ingot-opt %t.rt.mlir --emit-bytecode | ingot-opt | diff - %t.rt.mlir
