@@ -14,12 +14,12 @@ using Pred = KernelBuilder::Pred;
 static constexpr double kNegInf = -std::numeric_limits<double>::infinity();
 
 AttentionTile AttentionTile::choose(const target::Target &target, int64_t vectors) {
-  // Accumulators: rows * pages (scores) and rows * vecs (values) vectors of 16 lanes; of the 32 or 16 registers
-  // (16 lanes are two of AVX2's) the rest holds K or V and a broadcast.
-  int64_t most = target.vectorBits >= 512 ? 6 : 3;
-  int64_t tiles = (vectors + most - 1) / most;
+  // Sums: rows * pages (scores) and rows * vecs (values) vectors of 16 lanes. The rest of the 32 registers, or of
+  // AVX2's 16 of half the width, holds K or V and a broadcast. At least 4 chains cover the latency of an fma, and
+  // more rows share each conversion of K and V.
+  int64_t tiles = (vectors + 5) / 6;
   int64_t rows = (vectors + tiles - 1) / tiles;
-  int64_t wide = target.vectorBits >= 512 ? 4 : 2;
+  int64_t wide = target.vectorBits >= 512 ? 4 : rows >= 3 ? 1 : rows == 2 ? 2 : 4;
   return {rows, wide, wide};
 }
 

@@ -15,7 +15,7 @@ namespace ingot::cpu {
 /// Register tile of a target for `vectors` query vectors at most.
 struct AttentionTile {
   int64_t rows;   ///< query vectors at once
-  int64_t pages;  ///< pages of 16 keys at once in scores: 4 or 2
+  int64_t pages;  ///< pages of 16 keys at once in scores: 4, 2 or 1
   int64_t vecs;   ///< vectors of 16 output columns at once
   static AttentionTile choose(const target::Target &target, int64_t vectors);
 };

@@ -13,7 +13,11 @@ using namespace ingot::cpu;
 using Pred = KernelBuilder::Pred;
 
 int64_t cpu::attnSplitScratch(const target::Target &target, const AttnSplitSpec &s) {
-  return AttentionScratch(s.core, AttentionTile::choose(target, s.core.group()), s.core.group(), false).bytes;
+  int64_t bytes = 0;
+  for (int64_t vectors : {s.core.group(), int64_t(2), int64_t(1)})
+    bytes = std::max(
+        bytes, AttentionScratch(s.core, AttentionTile::choose(target, vectors), vectors, /*total=*/false).bytes);
+  return bytes;
 }
 
 static Value i32At(KernelBuilder &k, Value array, Value index) {
@@ -33,11 +37,20 @@ static Value entryPointer(KernelBuilder &k, const PartialsLayout &l, Value base,
 
 namespace {
 
+/// Code for a number of heads that share their loads.
+struct Path {
+  Path(KernelBuilder &k, const AttentionCore &core, int64_t heads)
+      : heads(heads), tile(AttentionTile::choose(k.target(), heads)), scratch(core, tile, heads, /*total=*/false),
+        block(k, core, tile, scratch) {}
+  int64_t heads;
+  AttentionTile tile;
+  AttentionScratch scratch;
+  AttentionBlock block;
+};
+
 class SplitEmitter {
 public:
-  SplitEmitter(KernelBuilder &k, const AttnSplitSpec &s)
-      : k(k), s(s), tile(AttentionTile::choose(k.target(), s.core.group())),
-        scratch(s.core, tile, s.core.group(), /*total=*/false), block(k, s.core, tile, scratch) {
+  SplitEmitter(KernelBuilder &k, const AttnSplitSpec &s) : k(k), s(s), group(k, s.core, s.core.group()) {
     q = k.slot(s.q.slot);
     partials = k.slot(s.partials);
     positions = k.stepPointer(offsetof(ingot_step_v1, positions));
@@ -47,26 +60,48 @@ public:
   }
 
   void emit() {
-    Value total = forItems(nullptr);
+    const int64_t G = s.core.group();
+    Value total = k.mul(forItems(nullptr), G);
+    // A query head belongs to the part in whose share of the work it starts. Parts that get a piece of a group
+    // load its keys once each; with few kv heads that costs less than waiting.
     Value from = k.mul(total, k.part()), to = k.mul(total, k.add(k.part(), 1));
-    forItems([&](Value row, Value position, Value head, Value segment, Value workBefore) {
-      Value at = k.mul(workBefore, k.parts());
-      Value mine = k.and_(k.cmp(Pred::sge, at, from), k.cmp(Pred::slt, at, to));
-      k.ifThen(mine, [&] { item(row, position, head, segment); });
+    forItems([&](Value row, Value position, Value head, Value segment, Value workBefore, Value work) {
+      Value first = k.c64(0), last = k.c64(0), at = k.mul(k.mul(workBefore, G), k.parts());
+      Value step = k.mul(work, k.parts());
+      for (int64_t g = 0; g < G; ++g) {
+        first = k.add(first, k.extU(k.cmp(Pred::slt, at, from), k.i64()));
+        last = k.add(last, k.extU(k.cmp(Pred::slt, at, to), k.i64()));
+        at = k.add(at, step);
+      }
+      Value count = k.sub(last, first);
+      k.ifThen(k.cmp(Pred::eq, count, k.c64(G)), [&] { item(group, row, position, head, segment, k.c64(0)); });
+      if (G == 1)
+        return;
+      Value some = k.and_(k.cmp(Pred::sgt, count, k.c64(0)), k.cmp(Pred::slt, count, k.c64(G)));
+      k.ifThen(some, [&] { piece(row, position, head, segment, first, last); });
     });
   }
 
 private:
   KernelBuilder &k;
   const AttnSplitSpec &s;
-  AttentionTile tile;
-  AttentionScratch scratch;
-  AttentionBlock block;
+  Path group;
   Value q, partials, positions, rowSeq, blockTable, blockStride;
 
-  using ItemFn = llvm::function_ref<void(Value, Value, Value, Value, Value)>;
+  using ItemFn = llvm::function_ref<void(Value, Value, Value, Value, Value, Value)>;
 
-  /// Walks all items; returns the sum of their work (keys of the segment and a constant).
+  /// Heads first .. last - 1 of a group, in pairs and then one.
+  void piece(Value row, Value position, Value head, Value segment, Value first, Value last) {
+    Path one(k, s.core, 1);
+    if (s.core.group() == 2)
+      return item(one, row, position, head, segment, first);
+    Path two(k, s.core, 2);
+    Value even = k.add(first, k.and_(k.sub(last, first), k.c64(~int64_t(1))));
+    k.forLoop(first, even, 2, [&](Value g) { item(two, row, position, head, segment, g); });
+    k.forLoop(even, last, 1, [&](Value g) { item(one, row, position, head, segment, g); });
+  }
+
+  /// Walks all items; returns the sum of their work: that of a head is the keys of the segment and a constant.
   Value forItems(ItemFn f) {
     const int64_t seg = spec::kAttnSegment, heads = s.core.kv.heads;
     return k.forLoop(k.c64(0), k.nRows(), k.c64(1), ValueRange{k.c64(0)}, [&](Value row, ValueRange outer) {
@@ -79,21 +114,25 @@ private:
         if (!f)
           return KernelBuilder::Values{k.add(inner[0], k.mul(work, heads))};
         return k.forLoop(k.c64(0), k.c64(heads), k.c64(1), inner, [&](Value head, ValueRange sum) {
-          f(row, p, head, segment, sum[0]);
+          f(row, p, head, segment, sum[0], work);
           return KernelBuilder::Values{k.add(sum[0], work)};
         });
       });
     })[0];
   }
 
-  void item(Value row, Value p, Value head, Value segment) {
-    const int64_t G = s.core.group(), R = tile.rows, seg = spec::kAttnSegment, blk = spec::kAttnBlock;
+  /// Heads g0 .. g0 + path.heads - 1 of kv head `head`.
+  void item(Path &path, Value row, Value p, Value head, Value segment, Value g0) {
+    AttentionBlock &block = path.block;
+    const AttentionScratch &scratch = path.scratch;
+    const int64_t H = path.heads, R = path.tile.rows, seg = spec::kAttnSegment, blk = spec::kAttnBlock;
     Value tableRow = k.gep(blockTable, k.mul(k.mul(i32At(k, rowSeq, row), blockStride), 4));
     Value k0 = firstKey(k, p, s.core.window), k1 = k.add(p, 1);
-    Value src = k.gep(rowPointer(k, s.q, q, row), k.mul(head, G * s.core.kv.dim * 4));
-    for (int64_t g = 0; g < G; ++g)
+    Value firstHead = k.add(k.mul(head, s.core.group()), g0);
+    Value src = k.gep(rowPointer(k, s.q, q, row), k.mul(firstHead, s.core.kv.dim * 4));
+    for (int64_t g = 0; g < H; ++g)
       block.loadQuery(k.gep(src, g * s.core.kv.dim * 4), k.c64(g), p);
-    block.padQueries(k.c64(G), k.c64(scratch.vectors), p);
+    block.padQueries(k.c64(H), k.c64(scratch.vectors), p);
     block.reset(k.c64(scratch.vectors), /*total=*/false);
     Value start = k.mul(segment, seg);
     Value b0 = k.maxS(start, k.and_(k0, k.c64(~(blk - 1)))), b1 = k.minS(k.add(start, seg), k1);
@@ -103,8 +142,8 @@ private:
       for (int64_t v = 0; v < scratch.vectors; v += R)
         block.run(k.c64(v), low, high, /*first=*/v == 0);
     });
-    for (int64_t g = 0; g < G; ++g) {
-      Value dst = entryPointer(k, s.layout, partials, row, k.add(k.mul(head, G), g), segment);
+    for (int64_t g = 0; g < H; ++g) {
+      Value dst = entryPointer(k, s.layout, partials, row, k.add(firstHead, g), segment);
       k.storeAt(k.loadAt(k.f32(), block.at(scratch.m), g * 4), dst, 0);
       k.storeAt(k.loadAt(k.f32(), block.at(scratch.l), g * 4), dst, 4);
       Value o = k.gep(block.at(scratch.o), g * scratch.oStride);

@@ -121,6 +121,8 @@ static void attention(const target::Target &tgt, const Shape &c, int64_t itemVec
   args.slot[0] = q.data();
   args.slot[1] = partials.data();
   report("split", best([&] { split(&step, &args, 0, 1); }));
+  for (uint32_t part = 0; part < 2; ++part)
+    report(part ? " part 2/2" : " part 1/2", best([&] { split(&step, &args, part, 2); }));
   args.slot[0] = partials.data();
   args.slot[1] = out.data();
   std::printf("%-10s %-24s %10.2f us\n", "merge", c.name, best([&] { merge(&step, &args, 0, 1); }));

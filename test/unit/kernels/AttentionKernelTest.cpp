@@ -135,7 +135,7 @@ TEST_P(AttentionKernels, EqualTheSpecification) {
       Buffer<uint8_t> act(layout.bytes(rows));
       Buffer<uint8_t> scratch(std::max(attentionScratch(tgt, a), attnSplitScratch(tgt, split[i])));
       Buffer<uint8_t> partials(rows * a.core.qHeads * kSegments * split[i].layout.entryBytes());
-      for (uint32_t parts = 1; parts <= 3; ++parts) {
+      for (uint32_t parts : {1, 2, 3, 5}) {
         SCOPED_TRACE("shape " + id + " batch " + std::to_string(bi) + " parts " + std::to_string(parts));
         ingot_args_v1 args = makeArgs();
         args.kv = cache.data();
@@ -204,6 +204,42 @@ TEST_P(AttentionKernels, PartsShareTheWork) {
   for (int w : writers)
     ASSERT_EQ(w, 1);
   EXPECT_LT(std::fabs(share[0] - share[1]), 0.25 * (share[0] + share[1]));
+}
+
+// The loops of multiply-adds keep their vectors in registers.
+TEST_P(AttentionKernels, HotLoopsDoNotSpill) {
+  const target::Target &tgt = *target::findTarget(GetParam());
+  for (int64_t dim : {64, 256}) {
+    AttentionSpec a;
+    a.core = makeCore({3, 3, dim, 0, spec::KvType::F16, 0, 0});
+    a.q = {0, 9 * dim};
+    a.outRows = RowsRef{1, 9 * dim};
+    KernelSet set(tgt);
+    KernelBuilder k(set.module(), "k", tgt);
+    emitAttention(k, a);
+    k.finish();
+    std::string text = set.assembly(), label;
+    int hot = 0, sums = 0, stack = 0;
+    for (size_t at = 0; at < text.size();) {
+      std::string line = text.substr(at, text.find('\n', at) - at);
+      at += line.size() + 1;
+      if (line.rfind(".LBB", 0) == 0) {
+        label = line.substr(0, line.find(':'));
+        sums = stack = 0;
+      }
+      if (line.find("vfmadd") != std::string::npos && line.find("ps\t") != std::string::npos)
+        ++sums;
+      stack += line.find("(%rsp)") != std::string::npos && line.find("mm") != std::string::npos;
+      bool loops = line.find("\tj") == 0 && line.size() > label.size() && !label.empty() &&
+                   line.compare(line.size() - label.size(), label.size(), label) == 0;
+      // The softmax of a row, which has more constants than registers, is told apart by its number of sums.
+      if (loops && (sums == 12 || sums == 16 || sums == 24)) {
+        ++hot;
+        EXPECT_EQ(stack, 0) << label;
+      }
+    }
+    EXPECT_GE(hot, 5) << text;
+  }
 }
 
 TEST(AttentionRefusals, Reasons) {
