@@ -51,7 +51,7 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
     r.panels = wide ? (r.rows <= 6 ? 4 : 2) : (r.rows == 1 ? 4 : r.rows == 2 ? 2 : 1);
     if (!wide && s.gate && r.rows > 2)
       r.rows = rows == 0 ? 3 : 2;
-    r.prefetch = rows >= 1 && rows <= 8 ? 8192 : 0;
+    r.prefetch = 0; // a few long streams: the hardware sees them itself
     r.chunk = rows == 0 ? 96 : 0;
     return r;
   }
@@ -68,7 +68,7 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
                                                        : 1;
   else if (block > 12)
     r.rows = block % 12 == 0 ? 12 : block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
-  r.prefetch = rows <= 8 ? 8192 : 0; // in the chunk class: of the tail's few rows
+  r.prefetch = rows <= 8 ? 16384 : 0; // in the chunk class: of the tail's few rows
   if (rows == 0) {
     // A chunk of activations of about 96 KB stays in L2 while the panels stream through L1.
     int64_t blocks = std::max<int64_t>(1, 98304 / std::max<int64_t>(1, block * (s.k + s.k / 4)));

@@ -245,7 +245,10 @@ int main(int argc, char **argv) {
         const LinearSpec &s = specs[i];
         int64_t m = classes[i];
         ingot_kernel_fn fn = set.kernel("m" + std::to_string(m));
-        uint32_t rows = m ? uint32_t(m) : shape.n > 10000 ? 96 : 504;
+        // Runs of a few milliseconds: on a shared machine longer ones are always interrupted.
+        int64_t chunkRows =
+            std::max<int64_t>(36, std::min<int64_t>(504, 400000000 / (shape.n * shape.k) / 12 * 12));
+        uint32_t rows = m ? uint32_t(m) : uint32_t(chunkRows);
         ingot_step_v1 step = makeStep(rows);
         auto argsOf = [&](unsigned part, const uint8_t *w) {
           ingot_args_v1 a = makeArgs();
