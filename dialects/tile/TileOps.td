@@ -27,7 +27,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock, N
     How the families look (`%x` inputs, `%y` outputs, `%w` weights):
     ```mlir
     tile.kernel @k_embed embed outs(%y: !tile.rows<576>) weights(%w: !qfmt.packed<49152x576, q8_0, n16>)
-        {rows = 1, domain = #tile.domain<rows>} {
+        attributes {rows = 1 : i64, domain = #tile.domain<rows>} {
       tile.grid rows {
         %0 = tile.embed %w {scale = 1.0 : f32} : !qfmt.packed<49152x576, q8_0, n16> -> !tile.frag<576>
         tile.store %0, %y : !tile.frag<576>, !tile.rows<576>
@@ -61,7 +61,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock, N
         %qr = tile.rope %q {style = ..., heads = 9, head_dim = 64, rotary_dim = 64, table = 0} : ...
         %kr = tile.rope %k {style = ..., heads = 3, head_dim = 64, rotary_dim = 64, table = 0} : ...
         tile.store %qr, %y : ...
-        tile.kv_store %kr, %v {kv = #tile.kv<heads = 3, dim = 64, v_dim = 64, dtype = f16>} : ...
+        tile.kv_store %kr, %v {kv = #tile.kv<heads = 3, dim = 64, v_dim = 64, dtype = "f16">} : ...
       }
     }
     // attention; attn_split ends with a store of the state into !tile.partials, attn_merge starts from it
