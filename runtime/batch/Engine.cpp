@@ -1,4 +1,4 @@
-//===- Engine.cpp - submission, scheduling, threads -------------------------------------------------------===//
+//===- Engine.cpp - submission, scheduling, threads -----------------------------------------------------===//
 #include "runtime/batch/Engine.h"
 #include "runtime/batch/Sequence.h"
 #include "runtime/device/cpu/ThreadState.h"
@@ -11,7 +11,8 @@ namespace ingot::batch {
 
 Engine::Engine(core::Executor &executor, EngineOptions opts)
     : exec(executor), options(std::move(opts)),
-      maxSeqs(std::min(options.maxSeqs ? options.maxSeqs : executor.module().max_seqs, executor.module().max_seqs)),
+      maxSeqs(std::min(options.maxSeqs ? options.maxSeqs : executor.module().max_seqs,
+                       executor.module().max_seqs)),
       chunk(std::clamp(options.chunk, 1u, executor.maxRows())), pool(executor.cache().pages()) {
   local.pagesTotal = pool.total();
   published = local;
@@ -29,8 +30,8 @@ Engine::~Engine() {
   }
 }
 
-SubmitStatus Engine::submit(std::vector<int32_t> prompt, RequestOptions request, Callbacks callbacks, uint64_t &id,
-                            std::string &error) {
+SubmitStatus Engine::submit(std::vector<int32_t> prompt, RequestOptions request, Callbacks callbacks,
+                            uint64_t &id, std::string &error) {
   const ingot_module_v1 &m = exec.module();
   id = 0;
   if (prompt.empty()) {
@@ -39,8 +40,8 @@ SubmitStatus Engine::submit(std::vector<int32_t> prompt, RequestOptions request,
   }
   for (size_t i = 0; i < prompt.size(); ++i)
     if (prompt[i] < 0 || uint32_t(prompt[i]) >= m.vocab) {
-      error = "prompt token " + std::to_string(i) + " is " + std::to_string(prompt[i]) + ", the vocabulary has " +
-              std::to_string(m.vocab);
+      error = "prompt token " + std::to_string(i) + " is " + std::to_string(prompt[i]) +
+              ", the vocabulary has " + std::to_string(m.vocab);
       return SubmitStatus::Invalid;
     }
   if (!sample::checkParams(request.sampling, m.vocab, error))
@@ -73,12 +74,13 @@ SubmitStatus Engine::submit(std::vector<int32_t> prompt, RequestOptions request,
   else
     limit = std::min(limit, uint64_t(request.maxTokens));
   if (limit > 0 && n + limit - 1 > room) {
-    error = "prompt and answer need " + std::to_string(kv::pagesFor(n + limit - 1)) + " KV pages, the pool has " +
-            std::to_string(pool.total());
+    error = "prompt and answer need " + std::to_string(kv::pagesFor(n + limit - 1)) +
+            " KV pages, the pool has " + std::to_string(pool.total());
     return SubmitStatus::TooLong;
   }
   if (request.ignoreEos)
-    request.sampling.banned.insert(request.sampling.banned.end(), options.eosIds.begin(), options.eosIds.end());
+    request.sampling.banned.insert(request.sampling.banned.end(), options.eosIds.begin(),
+                                   options.eosIds.end());
   else
     request.stopIds.insert(request.stopIds.end(), options.eosIds.begin(), options.eosIds.end());
 
@@ -174,7 +176,8 @@ void Engine::admit(uint32_t &promptRows, uint32_t &rows) {
     // Arrival order is kept: a request that was preempted may be older than some that run.
     SequencePtr moved = std::move(waiting.front());
     waiting.pop_front();
-    auto at = std::find_if(running.begin(), running.end(), [&](const SequencePtr &r) { return r->id > moved->id; });
+    auto at =
+        std::find_if(running.begin(), running.end(), [&](const SequencePtr &r) { return r->id > moved->id; });
     running.insert(at, std::move(moved));
   }
 }
@@ -187,8 +190,8 @@ void Engine::assignRows() {
     s->rows = 0;
     prompts += s->tokens.size() - s->computed > 1;
   }
-  // Rows run short only where there are more sequences than rows; then turns are taken, and prompts keep one row (or
-  // every other step, where there is one).
+  // Rows run short only where there are more sequences than rows; then turns are taken, and prompts keep one
+  // row (or every other step, where there is one).
   bool turns = n + 1 > rows;
   size_t first = turns && n ? rotation % n : 0;
   uint32_t kept = prompts == 0 ? 0 : rows > 1 ? 1 : rotation & 1;

@@ -1,13 +1,14 @@
-//===- Engine.h - continuous batching ---------------------------------------------------------------------===//
+//===- Engine.h - continuous batching -------------------------------------------------------------------===//
 //
-// Requests wait in the order of arrival, are admitted when the pool has the pages of all their tokens, and then run
-// together: one step carries one token of every answering sequence and chunks of prompts. When an answer needs a page
-// and none is free, the newest running request gives its pages back and later computes prompt and answer so far
-// again. What a request answers depends on itself only: kernels keep the row contract, random numbers are counted
-// per request, and text and stop strings are handled once per drawn token.
+// Requests wait in the order of arrival, are admitted when the pool has the pages of all their tokens, and
+// then run together: one step carries one token of every answering sequence and chunks of prompts. When an
+// answer needs a page and none is free, the newest running request gives its pages back and later computes
+// prompt and answer so far again. What a request answers depends on itself only: kernels keep the row
+// contract, random numbers are counted per request, and text and stop strings are handled once per drawn
+// token.
 //
-// Liveness: pages go to the oldest request first, and a request that could not finish alone in the pool is refused at
-// submission, so the oldest always advances.
+// Liveness: pages go to the oldest request first, and a request that could not finish alone in the pool is
+// refused at submission, so the oldest always advances.
 //
 // Threads: submit, cancel and stats may be called from any thread; step from one at a time.
 //
@@ -56,8 +57,8 @@ public:
   Engine(const Engine &) = delete;
   Engine &operator=(const Engine &) = delete;
 
-  /// Queues a request. `id` is unique in the engine and never 0. Anything wrong with it is said here; a request
-  /// never disturbs another.
+  /// Queues a request. `id` is unique in the engine and never 0. Anything wrong with it is said here; a
+  /// request never disturbs another.
   SubmitStatus submit(std::vector<int32_t> prompt, RequestOptions options, Callbacks callbacks, uint64_t &id,
                       std::string &error);
   /// False where no such request is waiting or running. Takes effect before the next step.

@@ -1,4 +1,4 @@
-//===- EngineStep.cpp - building a step, and what follows from its logits ---------------------------------===//
+//===- EngineStep.cpp - building a step, and what follows from its logits -------------------------------===//
 #include "runtime/batch/Engine.h"
 #include "runtime/batch/Sequence.h"
 #include "runtime/device/cpu/ThreadState.h"
@@ -33,8 +33,8 @@ bool Engine::execute(std::string &error) {
       outRows.push_back(int32_t(tokens.size() - 1));
       outSeqs.push_back(&s);
     }
-    // A page that this step begins and does not fill: kernels load it whole and mask, and what another sequence left
-    // there may be infinite.
+    // A page that this step begins and does not fill: kernels load it whole and mask, and what another
+    // sequence left there may be infinite.
     if (end % INGOT_KV_PAGE != 0) {
       uint64_t last = (end - 1) / INGOT_KV_PAGE;
       if (s.pages[last].used && last * INGOT_KV_PAGE >= s.computed) {
@@ -46,7 +46,8 @@ bool Engine::execute(std::string &error) {
     queryStart.push_back(int32_t(tokens.size()));
     longest = std::max(longest, kv::pagesFor(end));
     stepSeqs.push_back(&s);
-    local.promptTokens += std::min<uint64_t>(end, s.promptTokens) - std::min<uint64_t>(s.computed, s.promptTokens);
+    local.promptTokens +=
+        std::min<uint64_t>(end, s.promptTokens) - std::min<uint64_t>(s.computed, s.promptTokens);
   }
   assert(!tokens.empty() && "the oldest request always gets rows");
 

@@ -1,4 +1,4 @@
-//===- Evaluate.cpp ---------------------------------------------------------------------------------------===//
+//===- Evaluate.cpp -------------------------------------------------------------------------------------===//
 #include "runtime/batch/Evaluate.h"
 #include "runtime/device/cpu/ThreadState.h"
 #include "runtime/kv/PagePool.h"
@@ -7,8 +7,8 @@
 
 namespace ingot::batch {
 
-bool evaluate(core::Executor &executor, const std::vector<int32_t> &ids, const std::vector<uint32_t> &wanted, bool all,
-              const EvaluateOptions &options, std::string &error) {
+bool evaluate(core::Executor &executor, const std::vector<int32_t> &ids, const std::vector<uint32_t> &wanted,
+              bool all, const EvaluateOptions &options, std::string &error) {
   const ingot_module_v1 &m = executor.module();
   if (ids.empty() || ids.size() > m.context) {
     error = std::to_string(ids.size()) + " ids; 1 to " + std::to_string(m.context) + " fit the context";
@@ -58,7 +58,8 @@ bool evaluate(core::Executor &executor, const std::vector<int32_t> &ids, const s
     for (uint32_t r = 0; r < rows; ++r)
       positions[r] = int32_t(begin + r);
     int32_t queryStart[2] = {0, int32_t(rows)}, kvLen = int32_t(begin + rows);
-    // As the engine does: entries behind the tokens name the zero page, and a page begun but not filled is cleared.
+    // As the engine does: entries behind the tokens name the zero page, and a page begun but not filled is
+    // cleared.
     uint32_t last = uint32_t(kvLen - 1) / INGOT_KV_PAGE;
     for (uint32_t p = begin / INGOT_KV_PAGE; p <= last; ++p)
       table[p] = int32_t(p + 1);
@@ -82,7 +83,8 @@ bool evaluate(core::Executor &executor, const std::vector<int32_t> &ids, const s
       taps = [&](const ingot_tap_v1 &tap, const float *data, uint32_t) {
         for (size_t o = 0; o < outRows.size(); ++o) {
           size_t row = tap.kind == INGOT_TAP_NORM ? o : size_t(outRows[o]);
-          options.hidden(tap.kind, tap.layer, begin + uint32_t(outRows[o]), data + row * tap.stride, tap.width);
+          options.hidden(tap.kind, tap.layer, begin + uint32_t(outRows[o]), data + row * tap.stride,
+                         tap.width);
         }
       };
     if (!executor.run(step, error, options.hidden ? &taps : nullptr))

@@ -1,4 +1,4 @@
-//===- Request.h - what is asked for, and what comes back -------------------------------------------------===//
+//===- Request.h - what is asked for, and what comes back -----------------------------------------------===//
 #ifndef INGOT_RUNTIME_BATCH_REQUEST_H
 #define INGOT_RUNTIME_BATCH_REQUEST_H
 
@@ -21,7 +21,8 @@ public:
   virtual std::string flush() = 0;
 };
 
-/// Makes a stream for a new request; an empty function where the model has no tokenizer (answers have no text then).
+/// Makes a stream for a new request; an empty function where the model has no tokenizer (answers have no text
+/// then).
 using TextStreamFactory = std::function<std::unique_ptr<TextStream>()>;
 
 struct RequestOptions {

@@ -1,4 +1,4 @@
-//===- Sequence.h - a request inside the engine (private) -------------------------------------------------===//
+//===- Sequence.h - a request inside the engine (private) -----------------------------------------------===//
 #ifndef INGOT_RUNTIME_BATCH_SEQUENCE_H
 #define INGOT_RUNTIME_BATCH_SEQUENCE_H
 

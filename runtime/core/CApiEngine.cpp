@@ -1,4 +1,4 @@
-//===- CApiEngine.cpp - engines and requests of the C API -------------------------------------------------===//
+//===- CApiEngine.cpp - engines and requests of the C API -----------------------------------------------===//
 #include "runtime/batch/Engine.h"
 #include "runtime/core/CApiSupport.h"
 #include "runtime/core/Executor.h"
@@ -28,7 +28,8 @@ uint32_t kvPages(const ingot_module_v1 &module, const ingot_rt_engine_options &o
     // The zero page is part of what the caller pays for.
     pages = o.kv_bytes / pageBytes;
     if (pages < 2) {
-      error = "kv_bytes " + std::to_string(o.kv_bytes) + " hold no page of " + std::to_string(pageBytes) + " bytes";
+      error = "kv_bytes " + std::to_string(o.kv_bytes) + " hold no page of " + std::to_string(pageBytes) +
+              " bytes";
       return 0;
     }
     --pages;
@@ -80,7 +81,8 @@ int32_t createEngine(const ingot_rt_model *model, const ingot_rt_engine_options 
 }
 
 /// Ids of the request's prompt; a status.
-int32_t promptOf(const Model &model, const ingot_rt_request &r, std::vector<int32_t> &ids, std::string &error) {
+int32_t promptOf(const Model &model, const ingot_rt_request &r, std::vector<int32_t> &ids,
+                 std::string &error) {
   if ((r.ids != nullptr) + (r.text != nullptr) + (r.messages != nullptr) != 1) {
     error = "exactly one of ids, text and messages must be given";
     return INGOT_RT_INVALID;
@@ -102,7 +104,8 @@ int32_t promptOf(const Model &model, const ingot_rt_request &r, std::vector<int3
 }
 
 bool optionsOf(const ingot_rt_request &r, batch::RequestOptions &o, std::string &error) {
-  if ((!r.logit_bias && r.n_logit_bias) || (!r.stop_ids && r.n_stop_ids) || (!r.stop_strings && r.n_stop_strings)) {
+  if ((!r.logit_bias && r.n_logit_bias) || (!r.stop_ids && r.n_stop_ids) ||
+      (!r.stop_strings && r.n_stop_strings)) {
     error = "logit_bias, stop_ids or stop_strings is NULL with a count";
     return false;
   }

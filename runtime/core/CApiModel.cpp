@@ -1,4 +1,4 @@
-//===- CApiModel.cpp - models, tokenizer and chat of the C API --------------------------------------------===//
+//===- CApiModel.cpp - models, tokenizer and chat of the C API ------------------------------------------===//
 #include "runtime/core/CApiSupport.h"
 #include "runtime/kv/KvCache.h"
 
@@ -25,7 +25,8 @@ static int32_t rendered(const Model &model, const char *messages, const char *ex
     error = "messages must not be NULL";
     return INGOT_RT_INVALID;
   }
-  if (!parseJsonArgument(messages, "messages", list, error) || !parseJsonArgument(extra, "extra", more, error))
+  if (!parseJsonArgument(messages, "messages", list, error) ||
+      !parseJsonArgument(extra, "extra", more, error))
     return INGOT_RT_INVALID;
   if (!list.is_array()) {
     error = "messages must be a JSON array";
@@ -50,7 +51,8 @@ int32_t chatIds(const Model &model, const char *messages, const char *extra, boo
 
 /// Gives an array to the caller by the conventions of the header.
 template <typename T>
-static int32_t giveArray(const T *data, uint64_t n, T *out, uint64_t capacity, uint64_t *count, std::string &error) {
+static int32_t giveArray(const T *data, uint64_t n, T *out, uint64_t capacity, uint64_t *count,
+                         std::string &error) {
   if (count)
     *count = n;
   if (n > capacity || (n && !out)) {
@@ -113,7 +115,8 @@ int32_t ingot_rt_model_open(const char *path, const ingot_rt_model_options *opti
       return INGOT_RT_INVALID;
     }
     *model = nullptr;
-    return openPack(path ? weights::Pack::open(path, error) : weights::Pack::openSelf(error), options, model, error);
+    return openPack(path ? weights::Pack::open(path, error) : weights::Pack::openSelf(error), options, model,
+                    error);
   });
 }
 
@@ -125,8 +128,9 @@ int32_t ingot_rt_model_open_memory(const void *pack, uint64_t bytes, const ingot
       return INGOT_RT_INVALID;
     }
     *model = nullptr;
-    return openPack(weights::Pack::fromMemory(static_cast<const uint8_t *>(pack), bytes, "pack in memory", error),
-                    options, model, error);
+    return openPack(
+        weights::Pack::fromMemory(static_cast<const uint8_t *>(pack), bytes, "pack in memory", error),
+        options, model, error);
   });
 }
 
@@ -159,8 +163,8 @@ int32_t ingot_rt_model_get_info(const ingot_rt_model *model, ingot_rt_model_info
 }
 
 int32_t ingot_rt_tokenize(const ingot_rt_model *model, const char *text, uint64_t bytes, int32_t add_special,
-                          int32_t parse_special, int32_t *ids, uint64_t capacity, uint64_t *count, char *message,
-                          size_t message_size) {
+                          int32_t parse_special, int32_t *ids, uint64_t capacity, uint64_t *count,
+                          char *message, size_t message_size) {
   return guarded(message, message_size, [&](std::string &error) -> int32_t {
     if (!model || (!text && bytes)) {
       error = "model and text must not be NULL";
@@ -171,14 +175,15 @@ int32_t ingot_rt_tokenize(const ingot_rt_model *model, const char *text, uint64_
       error = "the model has no tokenizer";
       return INGOT_RT_UNSUPPORTED;
     }
-    std::vector<int32_t> result = tok->encode(std::string_view(text ? text : "", bytes), add_special != 0,
-                                              parse_special != 0);
+    std::vector<int32_t> result =
+        tok->encode(std::string_view(text ? text : "", bytes), add_special != 0, parse_special != 0);
     return giveArray(result.data(), result.size(), ids, capacity, count, error);
   });
 }
 
 int32_t ingot_rt_detokenize(const ingot_rt_model *model, const int32_t *ids, uint64_t n, int32_t skip_special,
-                            char *text, uint64_t capacity, uint64_t *bytes, char *message, size_t message_size) {
+                            char *text, uint64_t capacity, uint64_t *bytes, char *message,
+                            size_t message_size) {
   return guarded(message, message_size, [&](std::string &error) -> int32_t {
     if (!model || (!ids && n)) {
       error = "model and ids must not be NULL";
@@ -211,8 +216,8 @@ int32_t ingot_rt_chat_render(const ingot_rt_model *model, const char *messages, 
 }
 
 int32_t ingot_rt_chat_tokenize(const ingot_rt_model *model, const char *messages, const char *extra,
-                               int32_t add_generation_prompt, int32_t *ids, uint64_t capacity, uint64_t *count,
-                               char *message, size_t message_size) {
+                               int32_t add_generation_prompt, int32_t *ids, uint64_t capacity,
+                               uint64_t *count, char *message, size_t message_size) {
   return guarded(message, message_size, [&](std::string &error) -> int32_t {
     if (!model) {
       error = "model must not be NULL";

@@ -1,11 +1,11 @@
-//===- CApiSupport.h - what the two halves of the C API share (private) -----------------------------------===//
+//===- CApiSupport.h - what the two halves of the C API share (private) ---------------------------------===//
 #ifndef INGOT_RUNTIME_CORE_CAPISUPPORT_H
 #define INGOT_RUNTIME_CORE_CAPISUPPORT_H
 
+#include "runtime/core/CStructs.h"
 #include "runtime/core/Model.h"
 #include "runtime/core/ingot_runtime.h"
 
-#include <cstring>
 #include <exception>
 #include <new>
 
@@ -14,17 +14,6 @@ struct ingot_rt_model {
 };
 
 namespace ingot::core {
-
-/// Copies `text` as far as it fits, cut before a UTF-8 continuation byte.
-inline void writeMessage(const std::string &text, char *message, size_t size) {
-  if (!message || size == 0)
-    return;
-  size_t n = text.size() < size ? text.size() : size - 1;
-  while (n > 0 && n < text.size() && (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80)
-    --n;
-  std::memcpy(message, text.data(), n);
-  message[n] = 0;
-}
 
 /// Runs `body(error)`, which returns a status; turns exceptions of the libraries below into one.
 template <typename Body> int32_t guarded(char *message, size_t size, Body body) {
@@ -41,28 +30,6 @@ template <typename Body> int32_t guarded(char *message, size_t size, Body body) 
   }
   writeMessage(error, message, size);
   return status;
-}
-
-/// Copies the caller's struct over defaults, as far as the caller knows it; false where its size is impossible.
-template <typename T> bool takeStruct(const T *given, T &into) {
-  if (!given)
-    return true;
-  if (given->struct_size < sizeof(uint32_t) || given->struct_size > 4096)
-    return false;
-  size_t n = given->struct_size < sizeof(T) ? given->struct_size : sizeof(T);
-  std::memcpy(&into, given, n);
-  into.struct_size = sizeof(T);
-  return true;
-}
-
-/// Copies `full` to the caller's struct as far as the caller knows it.
-template <typename T> bool giveStruct(T full, T *out) {
-  if (!out || out->struct_size < sizeof(uint32_t))
-    return false;
-  uint32_t size = out->struct_size;
-  std::memcpy(out, &full, size < sizeof(T) ? size : sizeof(T));
-  out->struct_size = size;
-  return true;
 }
 
 /// Parses JSON of a caller; null gives JSON null.

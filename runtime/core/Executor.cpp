@@ -1,4 +1,4 @@
-//===- Executor.cpp ---------------------------------------------------------------------------------------===//
+//===- Executor.cpp -------------------------------------------------------------------------------------===//
 #include "runtime/core/Executor.h"
 
 #include <algorithm>
@@ -33,10 +33,12 @@ bool Executor::allocate(const ExecutorOptions &options, std::string &error) {
   privateAreas.resize(threads());
   scratch.resize(threads());
   for (unsigned w = 0; w < threads() && ok; ++w)
-    ok = privateAreas[w].allocate(privateBytes, privateBytes >= HugeFrom) && scratch[w].allocate(scratchBytes, false);
+    ok = privateAreas[w].allocate(privateBytes, privateBytes >= HugeFrom) &&
+         scratch[w].allocate(scratchBytes, false);
   if (!ok) {
     error = "no memory for activations (" + std::to_string(arenaBytes) + " bytes, and " +
-            std::to_string(privateBytes + scratchBytes) + " for each of " + std::to_string(threads()) + " threads)";
+            std::to_string(privateBytes + scratchBytes) + " for each of " + std::to_string(threads()) +
+            " threads)";
     return false;
   }
   held.arena = arenaBytes;
@@ -78,7 +80,8 @@ void Executor::bind(const uint8_t *weights) {
         for (uint16_t k = 0; k < launch.n_weights; ++k)
           args.weight[k] = weights + launch.weight[k];
         bool replicated = launch.flags & INGOT_LAUNCH_REPLICATED;
-        plan.calls.push_back({mod.kernels[launch.kernel].fn, &args, replicated ? 0 : w, replicated ? 1 : threads(), l});
+        plan.calls.push_back(
+            {mod.kernels[launch.kernel].fn, &args, replicated ? 0 : w, replicated ? 1 : threads(), l});
       }
       held.plans += plan.args.size() * sizeof(ingot_args_v1) + plan.calls.size() * sizeof(Call);
     }

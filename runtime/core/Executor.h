@@ -1,8 +1,8 @@
-//===- Executor.h - a module bound to memory and threads --------------------------------------------------===//
+//===- Executor.h - a module bound to memory and threads ------------------------------------------------===//
 //
-// Resolves every launch of every program to a ready argument block per worker, when it is made; a step then only
-// calls functions and crosses barriers. Owns the arena, the private areas and scratch of the workers, the KV cache
-// and the rope tables; the weights and the module outlive it. One step at a time.
+// Resolves every launch of every program to a ready argument block per worker, when it is made; a step then
+// only calls functions and crosses barriers. Owns the arena, the private areas and scratch of the workers,
+// the KV cache and the rope tables; the weights and the module outlive it. One step at a time.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_CORE_EXECUTOR_H
@@ -52,9 +52,9 @@ public:
   /// The CPU that the stepping thread should be on, or -1; see AffinityScope.
   int callerCpu() const { return pool->callerCpu(); }
 
-  /// Runs one step. Fills step.rope and step.struct_size itself. 1 <= n_rows <= maxRows(). False and a message that
-  /// names kernel and layer where a kernel fails; the step's KV rows are undefined then. `taps`, where given, sees
-  /// every tap of the program (one more barrier at each).
+  /// Runs one step. Fills step.rope and step.struct_size itself. 1 <= n_rows <= maxRows(). False and a
+  /// message that names kernel and layer where a kernel fails; the step's KV rows are undefined then. `taps`,
+  /// where given, sees every tap of the program (one more barrier at each).
   bool run(ingot_step_v1 &step, std::string &error, const TapFn *taps = nullptr);
 
   /// Logits of entry `out` of the last step's out_rows: module().vocab floats.

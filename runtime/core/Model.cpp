@@ -1,4 +1,4 @@
-//===- Model.cpp ------------------------------------------------------------------------------------------===//
+//===- Model.cpp ----------------------------------------------------------------------------------------===//
 #include "runtime/core/Model.h"
 #include "runtime/core/ModuleCheck.h"
 #include "runtime/device/cpu/CpuFeatures.h"
@@ -44,10 +44,12 @@ bool Model::bind(const ModelOptions &options, OpenFault &fault, std::string &err
     modules.push_back(m);
     variants.push_back({v.isa, m->features});
   }
-  int chosen = cpu::chooseVariant(variants, cpu::CpuFeatures::detect(/*requestAmx=*/false), options.isa, error);
+  int chosen =
+      cpu::chooseVariant(variants, cpu::CpuFeatures::detect(/*requestAmx=*/false), options.isa, error);
   // The grant of AMX holds for the process: ask only where it would change the choice.
-  bool wantsAmx = std::any_of(variants.begin(), variants.end(),
-                              [](const cpu::Variant &v) { return v.features.find("amx-") != std::string::npos; });
+  bool wantsAmx = std::any_of(variants.begin(), variants.end(), [](const cpu::Variant &v) {
+    return v.features.find("amx-") != std::string::npos;
+  });
   if (wantsAmx && (options.isa.empty() || options.isa == "amx"))
     chosen = cpu::chooseVariant(variants, cpu::CpuFeatures::detect(/*requestAmx=*/true), options.isa, error);
   if (chosen < 0)
@@ -69,7 +71,8 @@ std::shared_ptr<Model> Model::open(std::unique_ptr<weights::Pack> pack, const Mo
   model->metaJson = std::string(model->packFile->meta());
   const std::string &name = model->packFile->name();
   fault = OpenFault::File;
-  if (!weights::parseMeta(model->metaJson, name, model->modelMeta, error) || !model->bind(options, fault, error))
+  if (!weights::parseMeta(model->metaJson, name, model->modelMeta, error) ||
+      !model->bind(options, fault, error))
     return nullptr;
   fault = OpenFault::File;
   unsigned threads = options.loadThreads ? options.loadThreads : cpu::readTopology().usable();
@@ -100,7 +103,8 @@ std::shared_ptr<Model> Model::open(std::unique_ptr<weights::Pack> pack, const Mo
 bool Model::renderChat(const nlohmann::ordered_json &messages, const nlohmann::ordered_json &extra,
                        bool generationPrompt, chat::Rendered &out, std::string &error) const {
   if (!chatTemplate) {
-    error = packFile->name() + (templateError.empty() ? ": the model has no chat template" : ": " + templateError);
+    error = packFile->name() +
+            (templateError.empty() ? ": the model has no chat template" : ": " + templateError);
     return false;
   }
   chat::ChatOptions options;
@@ -144,7 +148,8 @@ namespace {
 class ModelText final : public batch::TextStream {
 public:
   ModelText(std::shared_ptr<const Model> model)
-      : model(std::move(model)), decoder(*this->model->tokenizer(), /*skipSpecial=*/true, /*atStart=*/false) {}
+      : model(std::move(model)), decoder(*this->model->tokenizer(), /*skipSpecial=*/true, /*atStart=*/false) {
+  }
   std::string push(int32_t id) override { return decoder.push(id); }
   std::string flush() override { return decoder.flush(); }
 

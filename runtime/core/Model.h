@@ -1,4 +1,4 @@
-//===- Model.h - a loaded model: pack, code, weights, tokenizer, template ---------------------------------===//
+//===- Model.h - a loaded model: pack, code, weights, tokenizer, template -------------------------------===//
 //
 // Immutable once opened; shared by engines. Tokenizer and template are absent where the pack has none.
 //

@@ -1,4 +1,4 @@
-//===- ModuleCheck.cpp ------------------------------------------------------------------------------------===//
+//===- ModuleCheck.cpp ----------------------------------------------------------------------------------===//
 #include "runtime/core/ModuleCheck.h"
 
 #include <algorithm>
@@ -13,9 +13,7 @@ class Checker {
 public:
   Checker(const ingot_module_v1 &m, std::string &error) : m(m), error(error) {}
 
-  bool run() {
-    return header() && kernels() && kvLayers() && ropes() && params() && programs();
-  }
+  bool run() { return header() && kernels() && kvLayers() && ropes() && params() && programs(); }
 
 private:
   bool fail(const std::string &what) {
@@ -55,8 +53,8 @@ private:
       const ingot_kv_layer_v1 &l = m.kv_layers[i];
       if (l.dtype > INGOT_KV_BF16 || l.heads == 0 || l.heads > 65536 || l.dim > 65536 || l.v_dim > 65536)
         return fail("kv layer " + std::to_string(i) + " has a bad shape or type");
-      uint64_t bytes = uint64_t(l.heads) * (uint64_t(l.dim) + l.v_dim) * INGOT_KV_PAGE *
-                       (l.dtype == INGOT_KV_F32 ? 4 : 2);
+      uint64_t bytes =
+          uint64_t(l.heads) * (uint64_t(l.dim) + l.v_dim) * INGOT_KV_PAGE * (l.dtype == INGOT_KV_F32 ? 4 : 2);
       if (l.page_bytes < bytes || l.page_bytes > MaxBytes || l.page_bytes % 64 != 0)
         return fail("kv layer " + std::to_string(i) + ": pages of " + std::to_string(l.page_bytes) +
                     " bytes, " + std::to_string(bytes) + " are needed, in multiples of 64");
@@ -99,7 +97,8 @@ private:
         return fail(where + ": rows " + std::to_string(p.min_rows) + ".." + std::to_string(p.max_rows) +
                     " leave a gap after " + std::to_string(next - 1));
       next = p.max_rows + 1;
-      if (p.n_launches > MaxTable || p.n_taps > MaxTable || (p.n_launches && !p.launches) || (p.n_taps && !p.taps))
+      if (p.n_launches > MaxTable || p.n_taps > MaxTable || (p.n_launches && !p.launches) ||
+          (p.n_taps && !p.taps))
         return fail(where + ": a table is missing");
       if (p.arena_bytes > MaxBytes || p.private_bytes > MaxBytes)
         return fail(where + ": its memory is out of range");
@@ -109,7 +108,8 @@ private:
       uint64_t wanted = 0;
       if (p.max_out < std::min(p.max_rows, m.max_seqs) || p.max_out > p.max_rows)
         return fail(where + ": max_out is " + std::to_string(p.max_out));
-      if (p.logits_stride < m.vocab || logits & INGOT_SLOT_PRIVATE || logits % 64 != 0 || logits > p.arena_bytes ||
+      if (p.logits_stride < m.vocab || logits & INGOT_SLOT_PRIVATE || logits % 64 != 0 ||
+          logits > p.arena_bytes ||
           __builtin_mul_overflow(uint64_t(p.logits_stride) * 4, uint64_t(p.max_out), &wanted) ||
           wanted > p.arena_bytes - logits)
         return fail(where + ": the logits do not lie inside the arena");
@@ -118,8 +118,9 @@ private:
         uint64_t bytes = tap.slot & INGOT_SLOT_PRIVATE ? p.private_bytes : p.arena_bytes;
         uint64_t offset = tap.slot & ~INGOT_SLOT_PRIVATE;
         uint64_t rows = tap.kind == INGOT_TAP_NORM ? p.max_out : p.max_rows;
-        if (tap.kind > INGOT_TAP_NORM || tap.width == 0 || tap.width > tap.stride || tap.stage >= p.n_stages ||
-            offset % 4 != 0 || offset > bytes || uint64_t(tap.stride) * 4 * (rows - 1) > bytes - offset ||
+        if (tap.kind > INGOT_TAP_NORM || tap.width == 0 || tap.width > tap.stride ||
+            tap.stage >= p.n_stages || offset % 4 != 0 || offset > bytes ||
+            uint64_t(tap.stride) * 4 * (rows - 1) > bytes - offset ||
             uint64_t(tap.width) * 4 > bytes - offset - uint64_t(tap.stride) * 4 * (rows - 1))
           return fail(where + ": tap " + std::to_string(t) + " does not lie inside the arena");
       }
@@ -131,7 +132,9 @@ private:
     uint32_t stage = 0;
     for (uint32_t i = 0; i < p.n_launches; ++i) {
       const ingot_launch_v1 &l = p.launches[i];
-      auto bad = [&](const char *what) { return fail(where + ", launch " + std::to_string(i) + ": " + what); };
+      auto bad = [&](const char *what) {
+        return fail(where + ", launch " + std::to_string(i) + ": " + what);
+      };
       if (l.kernel >= m.n_kernels)
         return bad("no such kernel");
       if (l.stage < stage || l.stage >= p.n_stages)

@@ -1,7 +1,7 @@
-//===- RopeTables.h - cos and sin per position, filled as far as steps have come --------------------------===//
+//===- RopeTables.h - cos and sin per position, filled as far as steps have come ------------------------===//
 //
-// Tables of [context][pairs][2] floats: angle p * inv_freq[i] and its cosine and sine in double precision, times the
-// module's scale, rounded once. Anonymous memory: rows never reached cost nothing.
+// Tables of [context][pairs][2] floats: angle p * inv_freq[i] and its cosine and sine in double precision,
+// times the module's scale, rounded once. Anonymous memory: rows never reached cost nothing.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_CORE_ROPETABLES_H

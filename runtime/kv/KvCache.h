@@ -1,8 +1,8 @@
-//===- KvCache.h - the memory behind KV pages -------------------------------------------------------------===//
+//===- KvCache.h - the memory behind KV pages -----------------------------------------------------------===//
 //
-// One anonymous mapping, layer after layer, each `pages + 1` pages of the layer's page_bytes (page 0 is the zero
-// page). Committed on first touch, in small pages: sequences fill the front of every layer's part, and a 2 MB page in
-// each would be mostly unused and slow to make. The layout inside a page is the ABI's.
+// One anonymous mapping, layer after layer, each `pages + 1` pages of the layer's page_bytes (page 0 is the
+// zero page). Committed on first touch, in small pages: sequences fill the front of every layer's part, and a
+// 2 MB page in each would be mostly unused and slow to make. The layout inside a page is the ABI's.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_KV_KVCACHE_H

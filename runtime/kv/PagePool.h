@@ -1,7 +1,7 @@
-//===- PagePool.h - exact accounting of KV pages ----------------------------------------------------------===//
+//===- PagePool.h - exact accounting of KV pages --------------------------------------------------------===//
 //
-// A page is INGOT_KV_PAGE tokens of every layer. Page 0 is never handed out: it stays zero and fills the unused
-// entries of block tables, so that kernels may load whole blocks of pages and mask.
+// A page is INGOT_KV_PAGE tokens of every layer. Page 0 is never handed out: it stays zero and fills the
+// unused entries of block tables, so that kernels may load whole blocks of pages and mask.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_KV_PAGEPOOL_H

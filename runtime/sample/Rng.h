@@ -1,8 +1,8 @@
-//===- Rng.h - counter-based random numbers ---------------------------------------------------------------===//
+//===- Rng.h - counter-based random numbers -------------------------------------------------------------===//
 //
-// A draw is a pure function of (seed, counter): a request that is preempted and computed again, or runs beside
-// others, draws the same numbers. Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011).
+// A draw is a pure function of (seed, counter): a request that is preempted and computed again, or runs
+// beside others, draws the same numbers. Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
+// 1, 2, 3", SC 2011).
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_SAMPLE_RNG_H

@@ -1,4 +1,4 @@
-//===- Sampler.cpp ----------------------------------------------------------------------------------------===//
+//===- Sampler.cpp --------------------------------------------------------------------------------------===//
 #include "runtime/sample/Sampler.h"
 #include "runtime/sample/Rng.h"
 
@@ -88,7 +88,8 @@ bool checkParams(const SamplingParams &p, uint32_t vocab, std::string &error) {
     return fail("logprobs must lie in -1..128");
   for (const auto &[id, bias] : p.logitBias) {
     if (id < 0 || uint32_t(id) >= vocab) {
-      error = "logit_bias names token " + std::to_string(id) + ", the vocabulary has " + std::to_string(vocab);
+      error =
+          "logit_bias names token " + std::to_string(id) + ", the vocabulary has " + std::to_string(vocab);
       return false;
     }
     if (std::isnan(bias) || bias == std::numeric_limits<float>::infinity())
@@ -146,7 +147,8 @@ void Sampler::selectTop(const float *logits, uint32_t vocab, size_t k) {
       continue;
     candidates.push_back({logits[i], int32_t(i)});
     if (candidates.size() == room) {
-      std::nth_element(candidates.begin(), candidates.begin() + std::ptrdiff_t(k) - 1, candidates.end(), above);
+      std::nth_element(candidates.begin(), candidates.begin() + std::ptrdiff_t(k) - 1, candidates.end(),
+                       above);
       candidates.resize(k);
       floor = candidates[k - 1].logit;
     }
@@ -199,8 +201,8 @@ bool Sampler::draw(const float *logits, uint32_t vocab, const SamplingParams &p,
     uint32_t at = 0;
     while (at < vocab && std::isfinite(logits[at]))
       ++at;
-    error = "the model gave a logit that is not a finite number (token " + std::to_string(at) + ", answer token " +
-            std::to_string(drawIndex) + ")";
+    error = "the model gave a logit that is not a finite number (token " + std::to_string(at) +
+            ", answer token " + std::to_string(drawIndex) + ")";
     return false;
   }
   const float *l = adjust(logits, vocab, p, history);
@@ -220,8 +222,8 @@ bool Sampler::draw(const float *logits, uint32_t vocab, const SamplingParams &p,
     double top = -std::numeric_limits<double>::infinity();
     for (const Candidate &c : candidates)
       top = std::max(top, double(c.logit));
-    // Weights in the candidates' order: sorted where something was cut, by id otherwise, so the draw does not depend
-    // on how a selection algorithm left them.
+    // Weights in the candidates' order: sorted where something was cut, by id otherwise, so the draw does not
+    // depend on how a selection algorithm left them.
     if (ordered < candidates.size() && (p.topP < 1 || p.topK > 0))
       orderPrefix(candidates.size());
     double floor = p.minP > 0 ? top + std::log(p.minP) : -std::numeric_limits<double>::infinity();

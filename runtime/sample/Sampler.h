@@ -1,8 +1,8 @@
-//===- Sampler.h - from logits to a token -----------------------------------------------------------------===//
+//===- Sampler.h - from logits to a token ---------------------------------------------------------------===//
 //
-// Order of the steps (llama-server's): logit bias, penalties, top-k, top-p, min-p, temperature, draw. Ties are
-// ordered by ascending id everywhere. Temperature 0 is greedy: the lowest id among the largest logits. Exactly one
-// random number is drawn per sampled token, numbered by the token's index in its answer.
+// Order of the steps (llama-server's): logit bias, penalties, top-k, top-p, min-p, temperature, draw. Ties
+// are ordered by ascending id everywhere. Temperature 0 is greedy: the lowest id among the largest logits.
+// Exactly one random number is drawn per sampled token, numbered by the token's index in its answer.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_SAMPLE_SAMPLER_H
@@ -50,10 +50,11 @@ bool checkParams(const SamplingParams &params, uint32_t vocab, std::string &erro
 /// Holds buffers of the vocabulary's size; one per thread that samples. No state that a result depends on.
 class Sampler {
 public:
-  /// Draws from logits[0 .. vocab). `history` holds prompt and answer so far; `drawIndex` is the number of tokens
-  /// drawn before for this request. False and a message where a logit is not finite or nothing can be drawn.
-  bool draw(const float *logits, uint32_t vocab, const SamplingParams &params, const std::vector<int32_t> &history,
-            uint64_t drawIndex, Drawn &out, std::string &error);
+  /// Draws from logits[0 .. vocab). `history` holds prompt and answer so far; `drawIndex` is the number of
+  /// tokens drawn before for this request. False and a message where a logit is not finite or nothing can be
+  /// drawn.
+  bool draw(const float *logits, uint32_t vocab, const SamplingParams &params,
+            const std::vector<int32_t> &history, uint64_t drawIndex, Drawn &out, std::string &error);
 
 private:
   struct Candidate {

@@ -1,7 +1,7 @@
-//===- StopMatcher.h - stop strings in streamed text ------------------------------------------------------===//
+//===- StopMatcher.h - stop strings in streamed text ----------------------------------------------------===//
 //
-// Text arrives in pieces; what may be the beginning of a stop string is held back until it is known. The earliest
-// match ends the text and is not part of it.
+// Text arrives in pieces; what may be the beginning of a stop string is held back until it is known. The
+// earliest match ends the text and is not part of it.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_SAMPLE_STOPMATCHER_H

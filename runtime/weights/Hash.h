@@ -1,4 +1,4 @@
-//===- Hash.h - XXH64 as the pack format uses it ----------------------------------------------------------===//
+//===- Hash.h - XXH64 as the pack format uses it --------------------------------------------------------===//
 //
 // Seed 0, whole buffers or streamed. Kept behind functions so that the header-only library is compiled once.
 //

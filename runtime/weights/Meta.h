@@ -1,7 +1,7 @@
-//===- Meta.h - the META section as the runtime reads it --------------------------------------------------===//
+//===- Meta.h - the META section as the runtime reads it ------------------------------------------------===//
 //
-// Typed view of the JSON that ingot_pack.h documents. Unknown members are ignored; a known one of the wrong type
-// is an error that names it.
+// Typed view of the JSON that ingot_pack.h documents. Unknown members are ignored; a known one of the wrong
+// type is an error that names it.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_WEIGHTS_META_H
@@ -25,8 +25,8 @@ struct GenerationConfig {
 
 /// Bytes, as the compiler planned them.
 struct MemoryPlan {
-  uint64_t weightBytes = 0, kvTokenBytes = 0, kvPageBytes = 0, arenaBytes = 0, privateBytes = 0, scratchBytes = 0,
-           tokenizerBytes = 0, maxSeqs = 0, chunk = 0;
+  uint64_t weightBytes = 0, kvTokenBytes = 0, kvPageBytes = 0, arenaBytes = 0, privateBytes = 0,
+           scratchBytes = 0, tokenizerBytes = 0, maxSeqs = 0, chunk = 0;
 };
 
 struct ModelMeta {

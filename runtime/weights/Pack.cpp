@@ -1,4 +1,4 @@
-//===- Pack.cpp -------------------------------------------------------------------------------------------===//
+//===- Pack.cpp -----------------------------------------------------------------------------------------===//
 #include "runtime/weights/Pack.h"
 #include "runtime/weights/Hash.h"
 
@@ -218,8 +218,8 @@ bool Pack::checkTable(std::string &error) {
       return false;
     }
   if (end != head.pack_bytes) {
-    error = name() + ": the pack has " + std::to_string(head.pack_bytes - end) +
-            " bytes after its last section";
+    error =
+        name() + ": the pack has " + std::to_string(head.pack_bytes - end) + " bytes after its last section";
     return false;
   }
   return true;
@@ -238,7 +238,8 @@ bool Pack::readChecked(const SectionInfo &s, uint8_t *dst, std::string &error) c
     return false;
   }
   if (hashBytes(dst, s.bytes) != s.hash) {
-    error = name() + ": " + describe(s) + " at offset " + std::to_string(s.offset) + " is damaged (hash mismatch)";
+    error = name() + ": " + describe(s) + " at offset " + std::to_string(s.offset) +
+            " is damaged (hash mismatch)";
     return false;
   }
   return true;

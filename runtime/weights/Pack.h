@@ -1,8 +1,8 @@
-//===- Pack.h - reader of weight packs (.ipk) -------------------------------------------------------------===//
+//===- Pack.h - reader of weight packs (.ipk) -----------------------------------------------------------===//
 //
-// Opens a pack, alone or at the end of an executable, and checks everything that ingot_pack.h lists before any
-// of it is used. Every message names the file and the section. Meta, tokenizer and params are held in memory;
-// objects and weights are read on request.
+// Opens a pack, alone or at the end of an executable, and checks everything that ingot_pack.h lists before
+// any of it is used. Every message names the file and the section. Meta, tokenizer and params are held in
+// memory; objects and weights are read on request.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_WEIGHTS_PACK_H

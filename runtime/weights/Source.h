@@ -1,4 +1,4 @@
-//===- Source.h - where the bytes of a pack come from -----------------------------------------------------===//
+//===- Source.h - where the bytes of a pack come from ---------------------------------------------------===//
 //
 // A file or memory, read at offsets. Reads are thread-safe and either complete or fail with a message.
 //

@@ -1,4 +1,4 @@
-//===- WeightMemory.cpp -----------------------------------------------------------------------------------===//
+//===- WeightMemory.cpp ---------------------------------------------------------------------------------===//
 #include "runtime/weights/WeightMemory.h"
 
 #include <atomic>
@@ -32,7 +32,8 @@ bool Mapping::allocate(uint64_t wanted, bool huge) {
   if (wanted > (UINT64_C(1) << 46))
     return false;
   uint64_t total = huge ? wanted + HugePage : wanted;
-  void *p = ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *p =
+      ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED)
     return false;
   raw = p;
@@ -77,8 +78,8 @@ void WeightMemory::reset() {
   bytes = mappedBytes = 0;
 }
 
-bool WeightMemory::load(const Source &source, uint64_t offset, uint64_t count, LoadMode mode, unsigned threads,
-                        std::string &error) {
+bool WeightMemory::load(const Source &source, uint64_t offset, uint64_t count, LoadMode mode,
+                        unsigned threads, std::string &error) {
   reset();
   bytes = count;
   if (mode == LoadMode::Map && count > 0) {

@@ -1,4 +1,4 @@
-//===- WeightMemory.h - the packed weights of a model, resident -------------------------------------------===//
+//===- WeightMemory.h - the packed weights of a model, resident -----------------------------------------===//
 //
 // Anonymous memory with transparent huge pages, filled by parallel reads (a quarter more read bandwidth than
 // 4 KB pages under virtualisation), or a read-only mapping of the file. Also the one wrapper around anonymous
@@ -47,8 +47,8 @@ public:
   WeightMemory &operator=(WeightMemory &&other) noexcept;
   ~WeightMemory() { reset(); }
 
-  /// Bytes [offset, offset + bytes) of the source, 64-aligned in memory. Checked against the source's size by the
-  /// caller.
+  /// Bytes [offset, offset + bytes) of the source, 64-aligned in memory. Checked against the source's size by
+  /// the caller.
   bool load(const Source &source, uint64_t offset, uint64_t bytes, LoadMode mode, unsigned threads,
             std::string &error);
   void reset();

@@ -1,4 +1,4 @@
-//===- ThreadState.h - the floating-point mode and affinity of a thread, for a while ----------------------===//
+//===- ThreadState.h - the floating-point mode and affinity of a thread, for a while --------------------===//
 //
 // Kernels need round-to-nearest, IEEE denormals and masked exceptions; the thread of a host program may have
 // something else, which it gets back.

@@ -1,4 +1,4 @@
-//===- Topology.cpp ---------------------------------------------------------------------------------------===//
+//===- Topology.cpp -------------------------------------------------------------------------------------===//
 #include "runtime/device/cpu/Topology.h"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ double quotaOfGroup(const std::string &root, const std::string &group) {
   std::string at = group;
   for (;;) {
     double quota = 0, period = 0;
-    if (std::sscanf(firstLine(root + at + "/cpu.max").c_str(), "%lf %lf", &quota, &period) == 2 && quota > 0 &&
-        period > 0)
+    if (std::sscanf(firstLine(root + at + "/cpu.max").c_str(), "%lf %lf", &quota, &period) == 2 &&
+        quota > 0 && period > 0)
       result = smaller(result, quota / period);
     size_t slash = at.rfind('/');
     if (slash == std::string::npos || at.empty())

@@ -1,7 +1,7 @@
-//===- Topology.h - how many cores this process may keep busy ---------------------------------------------===//
+//===- Topology.h - how many cores this process may keep busy -------------------------------------------===//
 //
-// Cores of the affinity mask (one per set of hardware threads), capped by the CPU quota of the process's control
-// group and every group above it. Read once by whoever creates workers.
+// Cores of the affinity mask (one per set of hardware threads), capped by the CPU quota of the process's
+// control group and every group above it. Read once by whoever creates workers.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_DEVICE_CPU_TOPOLOGY_H

@@ -1,4 +1,4 @@
-//===- WorkerPool.cpp -------------------------------------------------------------------------------------===//
+//===- WorkerPool.cpp -----------------------------------------------------------------------------------===//
 #include "runtime/device/cpu/WorkerPool.h"
 #include "runtime/device/cpu/ThreadState.h"
 #include "runtime/device/cpu/Topology.h"
@@ -37,7 +37,8 @@ std::unique_ptr<WorkerPool> WorkerPool::create(unsigned workers, Pinning pinning
   if (workers == 0)
     workers = topology.usable() < MaxWorkers ? topology.usable() : MaxWorkers;
   if (workers > MaxWorkers) {
-    error = std::to_string(workers) + " threads asked for, at most " + std::to_string(MaxWorkers) + " are possible";
+    error = std::to_string(workers) + " threads asked for, at most " + std::to_string(MaxWorkers) +
+            " are possible";
     return nullptr;
   }
   std::unique_ptr<WorkerPool> pool(new WorkerPool(workers));

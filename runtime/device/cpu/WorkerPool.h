@@ -1,11 +1,11 @@
-//===- WorkerPool.h - fixed threads that run one static plan ----------------------------------------------===//
+//===- WorkerPool.h - fixed threads that run one static plan --------------------------------------------===//
 //
-// The caller of run() is worker 0; the others are threads that live as long as the pool. Between runs they spin for
-// about 50 us and then sleep on a futex, so that steps in a row cost no system call and an idle pool costs nothing.
-// Inside a run, barrier() separates stages: each worker stores its count to a cache line of its own and spins on the
-// others (gathered by worker 0 above four workers). A waiting worker spins for about 20 us (not at all where there are
-// more workers than usable cores), yields a few times, then sleeps: on a busy machine the scheduler runs a woken thread
-// soon, and one that keeps yielding last.
+// The caller of run() is worker 0; the others are threads that live as long as the pool. Between runs they
+// spin for about 50 us and then sleep on a futex, so that steps in a row cost no system call and an idle pool
+// costs nothing. Inside a run, barrier() separates stages: each worker stores its count to a cache line of
+// its own and spins on the others (gathered by worker 0 above four workers). A waiting worker spins for about
+// 20 us (not at all where there are more workers than usable cores), yields a few times, then sleeps: on a
+// busy machine the scheduler runs a woken thread soon, and one that keeps yielding last.
 //
 // Invariants: one run at a time; within a run every worker calls barrier() equally often.
 //

@@ -1,4 +1,4 @@
-//===- CApiTest.cpp - the runtime's C API -----------------------------------------------------------------===//
+//===- CApiTest.cpp - the runtime's C API ---------------------------------------------------------------===//
 #include "TestPack.h"
 #include "ToyModule.h"
 
@@ -37,12 +37,14 @@ std::string tokenizerJson() {
   }
   auto special = [](int id, const char *text) {
     return "{\"id\":" + std::to_string(id) + ",\"content\":\"" + text +
-           "\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":true}";
+           "\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":"
+           "true}";
   };
-  return "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[" + special(60, "</s>") + "," +
-         special(61, "<s>") +
+  return "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[" +
+         special(60, "</s>") + "," + special(61, "<s>") +
          "],\"normalizer\":null,\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,"
-         "\"trim_offsets\":true,\"use_regex\":true},\"post_processor\":null,\"decoder\":{\"type\":\"ByteLevel\","
+         "\"trim_offsets\":true,\"use_regex\":true},\"post_processor\":null,\"decoder\":{\"type\":"
+         "\"ByteLevel\","
          "\"add_prefix_space\":true,\"trim_offsets\":true,\"use_regex\":true},\"model\":{\"type\":\"BPE\","
          "\"dropout\":null,\"unk_token\":null,\"continuing_subword_prefix\":null,\"end_of_word_suffix\":null,"
          "\"fuse_unk\":false,\"byte_fallback\":false,\"ignore_merges\":false,\"vocab\":{" +
@@ -64,9 +66,10 @@ const ingot_module_v1 *otherWeights(uint32_t version) {
 
 std::vector<uint8_t> makePack(bool withTokenizer, const std::string &extraMeta = "") {
   const ingot_module_v1 &m = *toy::query(INGOT_ABI_VERSION);
-  std::string meta = "{\"name\":\"toy\",\"arch\":\"llama\",\"vocab\":70,\"hidden\":16,\"layers\":2,\"context\":400,"
-                     "\"generation\":{\"eos_ids\":[60],\"temperature\":0.5,\"top_k\":7}" +
-                     extraMeta + "}";
+  std::string meta =
+      "{\"name\":\"toy\",\"arch\":\"llama\",\"vocab\":70,\"hidden\":16,\"layers\":2,\"context\":400,"
+      "\"generation\":{\"eos_ids\":[60],\"temperature\":0.5,\"top_k\":7}" +
+      extraMeta + "}";
   std::vector<testpack::Piece> pieces = {{INGOT_PACK_META, "", testpack::bytesOf(meta)}};
   if (withTokenizer) {
     std::vector<uint8_t> blob;
@@ -81,9 +84,9 @@ std::vector<uint8_t> makePack(bool withTokenizer, const std::string &extraMeta =
   return testpack::write(pieces, m.weight_hash);
 }
 
-const std::string ChatMeta =
-    ",\"chat_template\":\"{% for m in messages %}<s>{{ m.content }}</s>{% endfor %}{% if add_generation_prompt %}"
-    "<s>{{ mood }}{% endif %}\"";
+const std::string ChatMeta = ",\"chat_template\":\"{% for m in messages %}<s>{{ m.content }}</s>{% endfor "
+                             "%}{% if add_generation_prompt %}"
+                             "<s>{{ mood }}{% endif %}\"";
 
 class CApi : public ::testing::Test {
 protected:
@@ -221,13 +224,15 @@ TEST_F(CApi, TextChatAndInfo) {
   EXPECT_EQ(std::string(text, length), "the cat");
 
   const char *chat = "[{\"role\":\"user\",\"content\":\"a</s>b\"}]";
-  ASSERT_EQ(ingot_rt_chat_render(model, chat, "{\"mood\":\"in\"}", 1, text, 64, &length, message, sizeof(message)),
-            INGOT_RT_OK)
+  ASSERT_EQ(
+      ingot_rt_chat_render(model, chat, "{\"mood\":\"in\"}", 1, text, 64, &length, message, sizeof(message)),
+      INGOT_RT_OK)
       << message;
   EXPECT_EQ(std::string(text, length), "<s>a</s>b</s><s>in");
   // The user's "</s>" is text; '<', '/' and '>' have no token here and only the letter stays.
-  ASSERT_EQ(ingot_rt_chat_tokenize(model, chat, "{\"mood\":\"in\"}", 1, ids, 32, &n, message, sizeof(message)),
-            INGOT_RT_OK)
+  ASSERT_EQ(
+      ingot_rt_chat_tokenize(model, chat, "{\"mood\":\"in\"}", 1, ids, 32, &n, message, sizeof(message)),
+      INGOT_RT_OK)
       << message;
   EXPECT_EQ(std::vector<int32_t>(ids, ids + n), (std::vector<int32_t>{61, 0, 18, 1, 60, 61, 64}));
   EXPECT_EQ(ingot_rt_chat_render(model, "[{", nullptr, 1, text, 64, &length, message, sizeof(message)),
@@ -317,12 +322,12 @@ TEST_F(CApi, OpenFaults) {
 
 TEST_F(CApi, BrokenTokenizerAndTemplate) {
   const ingot_module_v1 &m = *toy::query(INGOT_ABI_VERSION);
-  std::vector<uint8_t> pack = testpack::write(
-      {{INGOT_PACK_META, "", testpack::bytesOf("{}")},
-       {INGOT_PACK_TOKENIZER, "", testpack::bytesOf("not a tokenizer")},
-       {INGOT_PACK_PARAMS, "", testpack::paramsOf(m, toy::weightBytes())},
-       {INGOT_PACK_WEIGHTS, "", {toy::weightBytes(), toy::weightBytes() + m.weight_bytes}}},
-      m.weight_hash);
+  std::vector<uint8_t> pack =
+      testpack::write({{INGOT_PACK_META, "", testpack::bytesOf("{}")},
+                       {INGOT_PACK_TOKENIZER, "", testpack::bytesOf("not a tokenizer")},
+                       {INGOT_PACK_PARAMS, "", testpack::paramsOf(m, toy::weightBytes())},
+                       {INGOT_PACK_WEIGHTS, "", {toy::weightBytes(), toy::weightBytes() + m.weight_bytes}}},
+                      m.weight_hash);
   EXPECT_EQ(open(pack), INGOT_RT_FILE);
   EXPECT_NE(std::string(message).find("section TOKENIZER"), std::string::npos) << message;
   ASSERT_EQ(open(makePack(false, ",\"chat_template\":\"{% for %}\"")), INGOT_RT_OK) << message;
@@ -330,7 +335,8 @@ TEST_F(CApi, BrokenTokenizerAndTemplate) {
   EXPECT_EQ(ingot_rt_chat_render(model, "[]", nullptr, 1, nullptr, 0, &n, message, sizeof(message)),
             INGOT_RT_UNSUPPORTED);
   EXPECT_NE(std::string(message).find("line 1"), std::string::npos) << message;
-  EXPECT_EQ(ingot_rt_tokenize(model, "a", 1, 0, 0, nullptr, 0, &n, message, sizeof(message)), INGOT_RT_UNSUPPORTED);
+  EXPECT_EQ(ingot_rt_tokenize(model, "a", 1, 0, 0, nullptr, 0, &n, message, sizeof(message)),
+            INGOT_RT_UNSUPPORTED);
 }
 
 TEST_F(CApi, RequestFaults) {

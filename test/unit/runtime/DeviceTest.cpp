@@ -1,4 +1,4 @@
-//===- DeviceTest.cpp - CPU features, variants, workers, pages --------------------------------------------===//
+//===- DeviceTest.cpp - CPU features, variants, workers, pages ------------------------------------------===//
 #include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/ThreadState.h"
 #include "runtime/device/cpu/Topology.h"
@@ -34,7 +34,8 @@ TEST(Features, BestVariantByBits) {
   EXPECT_EQ(choose({"avx2", "fma", "f16c"}), "avx2");
   EXPECT_EQ(choose({"avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512dq", "avx512vl"}), "avx512");
   EXPECT_EQ(choose({"avx512vnni", "avx512f", "avx512bw", "avx512dq", "avx512vl"}), "vnni");
-  EXPECT_EQ(choose({"avx512vnni", "avx512f", "avx512bw", "avx512dq", "avx512vl", "amx-tile", "amx-int8"}), "amx");
+  EXPECT_EQ(choose({"avx512vnni", "avx512f", "avx512bw", "avx512dq", "avx512vl", "amx-tile", "amx-int8"}),
+            "amx");
   EXPECT_EQ(choose({"avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512dq", "avx512vl"}, "avx2"), "avx2");
   EXPECT_EQ(choose({"avx2", "fma", "f16c"}, "vnni"), "none");
   EXPECT_NE(error.find("avx512vnni"), std::string::npos) << error;
@@ -61,10 +62,14 @@ TEST(Features, AgreesWithTheKernel) {
   if (flags.empty())
     GTEST_SKIP() << "no flags in /proc/cpuinfo";
   const std::pair<const char *, const char *> same[] = {
-      {"avx", "avx"},           {"avx2", "avx2"},         {"fma", "fma"},           {"f16c", "f16c"},
-      {"bmi2", "bmi2"},         {"avx512f", "avx512f"},   {"avx512bw", "avx512bw"}, {"avx512vnni", "avx512_vnni"},
-      {"avx512vl", "avx512vl"}, {"avxvnni", "avx_vnni"},  {"sse4.2", "sse4_2"},     {"gfni", "gfni"},
-      {"lzcnt", "abm"},         {"avx512bf16", "avx512_bf16"}, {"popcnt", "popcnt"}};
+      {"avx", "avx"},           {"avx2", "avx2"},
+      {"fma", "fma"},           {"f16c", "f16c"},
+      {"bmi2", "bmi2"},         {"avx512f", "avx512f"},
+      {"avx512bw", "avx512bw"}, {"avx512vnni", "avx512_vnni"},
+      {"avx512vl", "avx512vl"}, {"avxvnni", "avx_vnni"},
+      {"sse4.2", "sse4_2"},     {"gfni", "gfni"},
+      {"lzcnt", "abm"},         {"avx512bf16", "avx512_bf16"},
+      {"popcnt", "popcnt"}};
   for (auto [ours, theirs] : same)
     EXPECT_EQ(f.has(ours), flags.count(theirs) != 0) << ours;
   EXPECT_TRUE(f.has("64bit") && f.has("sse2"));

@@ -1,4 +1,4 @@
-//===- EngineTest.cpp - answers do not depend on the company ----------------------------------------------===//
+//===- EngineTest.cpp - answers do not depend on the company --------------------------------------------===//
 #include "ToyModule.h"
 
 #include "runtime/batch/Engine.h"
@@ -74,7 +74,8 @@ Outcome runAll(const std::vector<Job> &jobs, const RunSetup &setup) {
     };
     uint64_t id;
     std::string error;
-    EXPECT_EQ(engine.submit(jobs[i].prompt, jobs[i].options, cb, id, error), batch::SubmitStatus::Ok) << error;
+    EXPECT_EQ(engine.submit(jobs[i].prompt, jobs[i].options, cb, id, error), batch::SubmitStatus::Ok)
+        << error;
   }
   engine.runUntilIdle();
   out.stats = engine.stats();
@@ -83,7 +84,8 @@ Outcome runAll(const std::vector<Job> &jobs, const RunSetup &setup) {
   return out;
 }
 
-/// Requests of all kinds: greedy, sampled with seeds, penalties, stop strings, logprobs, long and short prompts.
+/// Requests of all kinds: greedy, sampled with seeds, penalties, stop strings, logprobs, long and short
+/// prompts.
 std::vector<Job> mixedJobs(size_t n) {
   std::vector<Job> jobs;
   for (size_t i = 0; i < n; ++i) {
@@ -164,7 +166,7 @@ TEST(Engine, SameAnswersInAnyCompany) {
   EXPECT_TRUE(ended) << "no job ends by an end token";
   EXPECT_TRUE(longAnswers) << "no job runs to its length";
   const RunSetup setups[] = {{1, 200, 0, 512}, {2, 200, 0, 512}, {3, 200, 0, 7}, {1, 200, 0, 1},
-                          {2, 200, 2, 16},  {1, 14, 0, 512},  {3, 12, 0, 5}};
+                             {2, 200, 2, 16},  {1, 14, 0, 512},  {3, 12, 0, 5}};
   for (const RunSetup &s : setups) {
     Outcome out = runAll(jobs, s);
     for (size_t i = 0; i < jobs.size(); ++i)
@@ -504,7 +506,8 @@ TEST(Evaluate, LogitsAndHiddenStates) {
           }
         };
         std::string error;
-        ASSERT_TRUE(batch::evaluate(*exec, ids, all ? std::vector<uint32_t>() : wanted, all, o, error)) << error;
+        ASSERT_TRUE(batch::evaluate(*exec, ids, all ? std::vector<uint32_t>() : wanted, all, o, error))
+            << error;
         EXPECT_EQ(seen.size(), all ? 100u : wanted.size());
         EXPECT_EQ(seen, seenHidden);
         if (!all) {

@@ -1,4 +1,4 @@
-//===- ModuleTest.cpp - what checkModule refuses ----------------------------------------------------------===//
+//===- ModuleTest.cpp - what checkModule refuses --------------------------------------------------------===//
 #include "ToyModule.h"
 
 #include "runtime/core/Executor.h"

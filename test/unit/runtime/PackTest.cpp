@@ -1,4 +1,4 @@
-//===- PackTest.cpp - packs, good and damaged -------------------------------------------------------------===//
+//===- PackTest.cpp - packs, good and damaged -----------------------------------------------------------===//
 #include "TestPack.h"
 #include "ToyModule.h"
 
@@ -47,7 +47,8 @@ public:
     int fd = mkstemp(name);
     path = name;
     ::close(fd);
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(bytes.data()), long(bytes.size()));
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char *>(bytes.data()), long(bytes.size()));
   }
   ~TempFile() { std::remove(path.c_str()); }
   std::string path;
@@ -229,15 +230,19 @@ TEST(Pack, LiesWithCorrectHashes) {
     EXPECT_FALSE(open(testpack::write(p, toy::query(1)->weight_hash), error)) << expect;
     EXPECT_NE(error.find(expect), std::string::npos) << error;
   };
-  auto poke = [](std::vector<uint8_t> &b, size_t at, auto value) { std::memcpy(b.data() + at, &value, sizeof(value)); };
+  auto poke = [](std::vector<uint8_t> &b, size_t at, auto value) {
+    std::memcpy(b.data() + at, &value, sizeof(value));
+  };
   tryParams([&](auto &b) { poke(b, 0, uint32_t(1000)); }, "count 1000");
   tryParams([&](auto &b) { b.resize(8); }, "too short");
   tryParams([&](auto &b) { poke(b, 16, uint32_t(3)); }, "bad string offset");
   tryParams([&](auto &b) { poke(b, 16, ~uint32_t(0)); }, "bad string offset");
   tryParams([&](auto &b) { b.back() = 'x'; }, "bad string offset");
-  tryParams([&](auto &b) { poke(b, 16 + offsetof(ingot_pack_param_v1, offset), ~UINT64_C(63)); }, "not inside");
+  tryParams([&](auto &b) { poke(b, 16 + offsetof(ingot_pack_param_v1, offset), ~UINT64_C(63)); },
+            "not inside");
   tryParams([&](auto &b) { poke(b, 16 + offsetof(ingot_pack_param_v1, bytes), ~UINT64_C(0)); }, "not inside");
-  tryParams([&](auto &b) { poke(b, 16 + 64 + offsetof(ingot_pack_param_v1, offset), UINT64_C(64)); }, "overlaps");
+  tryParams([&](auto &b) { poke(b, 16 + 64 + offsetof(ingot_pack_param_v1, offset), UINT64_C(64)); },
+            "overlaps");
   tryParams([&](auto &b) { poke(b, 16 + offsetof(ingot_pack_param_v1, rows), UINT64_C(71)); }, "weight hash");
 
   std::vector<Piece> missing = pieces();

@@ -1,4 +1,4 @@
-//===- SampleTest.cpp - sampling, stop strings ------------------------------------------------------------===//
+//===- SampleTest.cpp - sampling, stop strings ----------------------------------------------------------===//
 #include "runtime/sample/Rng.h"
 #include "runtime/sample/Sampler.h"
 #include "runtime/sample/StopMatcher.h"
@@ -119,7 +119,8 @@ TEST(Sampler, CutsKeepTheRightTokens) {
   p.topK = 1;
   EXPECT_EQ(support(p), (std::vector<int32_t>{0}));
   p = {};
-  // Probabilities at temperature 1: 0.404, 0.245, 0.149, 0.090, 0.055, 0.020: the cut precedes the temperature.
+  // Probabilities at temperature 1: 0.404, 0.245, 0.149, 0.090, 0.055, 0.020: the cut precedes the
+  // temperature.
   p.topP = 0.64;
   EXPECT_EQ(support(p), (std::vector<int32_t>{0, 2}));
   p.topP = 0.7;
@@ -141,7 +142,8 @@ TEST(Sampler, CutsAgreeOnLargeVocabularies) {
   std::vector<int32_t> order(l.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = int32_t(i);
-  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return l[a] != l[b] ? l[a] > l[b] : a < b; });
+  std::sort(order.begin(), order.end(),
+            [&](int32_t a, int32_t b) { return l[a] != l[b] ? l[a] > l[b] : a < b; });
   for (int32_t k : {1, 2, 40, 100, 128}) {
     SamplingParams p;
     p.logprobs = k;

@@ -1,4 +1,4 @@
-//===- TestPack.h - writes packs for the tests ------------------------------------------------------------===//
+//===- TestPack.h - writes packs for the tests ----------------------------------------------------------===//
 //
 // An independent, plain writer of the format in ingot_pack.h.
 //

@@ -1,4 +1,4 @@
-//===- ToyModule.cpp --------------------------------------------------------------------------------------===//
+//===- ToyModule.cpp ------------------------------------------------------------------------------------===//
 #include "ToyModule.h"
 
 #include "runtime/weights/Hash.h"
@@ -170,11 +170,12 @@ int32_t head(const ingot_step_v1 *s, const ingot_args_v1 *a, uint32_t part, uint
 }
 
 enum { Embed, Norm, Append, Attend, Head };
-const ingot_kernel_v1 Kernels[] = {{sizeof(ingot_kernel_v1), 0, "toy_embed", "embed", embed},
-                                   {sizeof(ingot_kernel_v1), 0, "toy_norm", "norm", norm},
-                                   {sizeof(ingot_kernel_v1), 0, "toy_append", "rope_kv", append},
-                                   {sizeof(ingot_kernel_v1), (Context + 64) * 4, "toy_attend", "attention", attend},
-                                   {sizeof(ingot_kernel_v1), 0, "toy_head", "linear", head}};
+const ingot_kernel_v1 Kernels[] = {
+    {sizeof(ingot_kernel_v1), 0, "toy_embed", "embed", embed},
+    {sizeof(ingot_kernel_v1), 0, "toy_norm", "norm", norm},
+    {sizeof(ingot_kernel_v1), 0, "toy_append", "rope_kv", append},
+    {sizeof(ingot_kernel_v1), (Context + 64) * 4, "toy_attend", "attention", attend},
+    {sizeof(ingot_kernel_v1), 0, "toy_head", "linear", head}};
 
 const double InvFreq[Pairs] = {1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125};
 const ingot_rope_v1 Ropes[] = {{Pairs, 0, 1.0, InvFreq}};
@@ -239,7 +240,8 @@ struct Tables {
 
   void param(std::string name, uint32_t at, uint32_t rows) {
     names.push_back(std::move(name));
-    params.push_back({names.back().c_str(), "f32", "row", rows, Hidden, uint64_t(at) * 4, uint64_t(rows) * Hidden * 4});
+    params.push_back(
+        {names.back().c_str(), "f32", "row", rows, Hidden, uint64_t(at) * 4, uint64_t(rows) * Hidden * 4});
   }
 
   static ingot_launch_v1 launch(uint32_t kernel, uint32_t stage, std::vector<uint64_t> slots,
@@ -272,7 +274,8 @@ struct Tables {
     for (uint32_t l = 0; l < Layers; ++l) {
       uint32_t base = LayerAt + l * PerLayer;
       ++stage;
-      list.push_back(launch(Norm, stage, {residual, normed}, {}, -1, replicate ? INGOT_LAUNCH_REPLICATED : 0));
+      list.push_back(
+          launch(Norm, stage, {residual, normed}, {}, -1, replicate ? INGOT_LAUNCH_REPLICATED : 0));
       if (!replicate)
         ++stage;
       list.push_back(launch(Append, stage, {normed}, {base + Matrix, base + 2 * Matrix}, int32_t(l)));

@@ -1,9 +1,10 @@
-//===- ToyModule.h - a small real model behind the module ABI ---------------------------------------------===//
+//===- ToyModule.h - a small real model behind the module ABI -------------------------------------------===//
 //
-// Two attention layers over paged keys and values with rope, written by hand as kernels of the ABI: enough structure
-// that every runtime duty shows in the tokens (positions, block tables, masks, rows, parts, replicated launches,
-// taps, history). Attention loads whole blocks of 64 positions and multiplies masked values by zero, as generated
-// kernels do. Token `Poison` writes infinite values; token `Broken` makes a kernel fail.
+// Two attention layers over paged keys and values with rope, written by hand as kernels of the ABI: enough
+// structure that every runtime duty shows in the tokens (positions, block tables, masks, rows, parts,
+// replicated launches, taps, history). Attention loads whole blocks of 64 positions and multiplies masked
+// values by zero, as generated kernels do. Token `Poison` writes infinite values; token `Broken` makes a
+// kernel fail.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_TEST_UNIT_RUNTIME_TOYMODULE_H
