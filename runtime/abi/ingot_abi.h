@@ -1,4 +1,4 @@
-/* clang-format off: comments are the specification and stand in columns. */
+/* clang-format off */
 /*===- ingot_abi.h - the interface of generated code and the runtime ------------------------------------===*\
  *
  * The only header that generated code, the compiler and the runtime share. C, fixed-width types; every struct

@@ -1,4 +1,4 @@
-/* clang-format off: comments are the specification and stand in columns. */
+/* clang-format off */
 /*===- ingot_pack.h - the weight pack (.ipk) and the trailer of a standalone executable -----------------===*\
  *
  * What the packager writes and the runtime reads. C, fixed-width types, little-endian, no pointers. Hashes are

@@ -1,4 +1,4 @@
-/* clang-format off: comments are the specification and stand in columns. */
+/* clang-format off */
 /*===- ingot_runtime.h - running compiled models, C API --------------------------------------------------===*\
  *
  * Load a model, submit requests, receive tokens and text by callbacks. Opaque handles, no global state; several
