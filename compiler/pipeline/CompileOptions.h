@@ -25,6 +25,16 @@ std::optional<Phase> parsePhase(const std::string &name);
 
 enum class Emit { Executable, Object, Pack };
 
+/// A CPU variant as callers choose it.
+struct TargetInfo {
+  std::string name;     ///< value of --isa
+  std::string cpu;      ///< value of --target
+  std::string features; ///< what the machine must have, comma-separated
+};
+
+/// All variants, from the least to the most demanding one.
+std::vector<TargetInfo> knownTargets();
+
 /// Progress of one long piece of work. `total` is 0 where it is unknown; `unit` is "bytes" or "kernels".
 struct Progress {
   const char *what;
@@ -32,6 +42,8 @@ struct Progress {
   uint64_t done;
   uint64_t total;
 };
+
+enum class Severity { Error, Warning, Remark };
 
 struct CompileOptions {
   /// CPU variants by name (avx2, avx512, vnni, amx); empty: the best that this machine passes. "ref" stands
@@ -49,13 +61,18 @@ struct CompileOptions {
   std::optional<Phase> startFrom;
   /// The text to resume from, with `startFrom`.
   std::string irFile;
-  /// Argument names of passes after which the IR is printed to standard error.
+  /// Argument names of passes after which the IR is given to `onIr`; "all": every pass.
   std::vector<std::string> printIrAfter;
   /// Folder with ingot_rt.o and the start files, for Emit::Executable.
   std::string runtimeDir;
   unsigned threads = 2;
-  /// Called from the compiling thread.
+  /// Called from the compiling thread; each may be empty.
   std::function<void(const Progress &)> onProgress;
+  std::function<void(const std::string &)> onIr;
+  /// Text of `stopAfter` where no output is named.
+  std::function<void(const std::string &)> onText;
+  /// Errors also make up the message of the failed call; warnings are seen here alone.
+  std::function<void(Severity, const std::string &)> onDiagnostic;
 
   bool isRef() const { return targets.size() == 1 && targets.front() == "ref"; }
   /// One line: the options that shape the artefact.

@@ -26,25 +26,35 @@ using namespace llvm;
 
 namespace ingot::pipeline {
 
-std::string compilerVersion() { return "ingot 0.1.0 (LLVM 22)"; }
+const char *compilerVersion() { return "ingot 0.1.0 (LLVM 22)"; }
 
 CompiledModel::CompiledModel() = default;
 CompiledModel::CompiledModel(CompiledModel &&) = default;
 CompiledModel &CompiledModel::operator=(CompiledModel &&) = default;
 CompiledModel::~CompiledModel() = default;
+const uint8_t *CompiledModel::packData() const { return pack->data(); }
+uint64_t CompiledModel::packBytes() const { return pack->size(); }
 
 namespace {
 
-/// Collects the errors of a context as text: "where: what", notes below.
+/// Collects the errors of a context as text, "where: what" with notes below, and passes every diagnostic on.
 class DiagnosticText {
 public:
-  explicit DiagnosticText(mlir::MLIRContext *context)
-      : handler(context, [this](mlir::Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
-            return mlir::failure();
-          append(diagnostic, "");
+  DiagnosticText(mlir::MLIRContext *context, const CompileOptions &options)
+      : handler(context, [this, &options](mlir::Diagnostic &diagnostic) {
+          std::string one;
+          append(one, diagnostic, "");
           for (mlir::Diagnostic &note : diagnostic.getNotes())
-            append(note, "  note: ");
+            append(one, note, "  note: ");
+          bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+          if (options.onDiagnostic)
+            options.onDiagnostic(isError ? Severity::Error
+                                 : diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning
+                                     ? Severity::Warning
+                                     : Severity::Remark,
+                                 one);
+          if (isError)
+            text += (text.empty() ? "" : "\n") + one;
           return mlir::success();
         }) {}
 
@@ -54,10 +64,10 @@ public:
   }
 
 private:
-  void append(mlir::Diagnostic &diagnostic, StringRef prefix) {
-    if (!text.empty())
-      text += "\n";
-    raw_string_ostream stream(text);
+  static void append(std::string &out, mlir::Diagnostic &diagnostic, StringRef prefix) {
+    if (!out.empty())
+      out += "\n";
+    raw_string_ostream stream(out);
     stream << prefix;
     mlir::Location location = diagnostic.getLocation();
     if (auto name = dyn_cast<mlir::NameLoc>(location))
@@ -75,7 +85,41 @@ private:
 
 Error optionError(const Twine &what) { return createStringError(inconvertibleErrorCode(), what); }
 
+/// Hands what is printed to a function, one dump of IR at a time.
+class TextStream final : public raw_ostream {
+public:
+  explicit TextStream(const std::function<void(const std::string &)> &out) : out(out) { SetUnbuffered(); }
+  ~TextStream() override { send(); }
+
+private:
+  void write_impl(const char *data, size_t size) override {
+    held.append(data, size);
+    written += size;
+    if (held.size() > (1u << 16))
+      send();
+  }
+  void send() {
+    if (out && !held.empty())
+      out(held);
+    held.clear();
+  }
+  uint64_t current_pos() const override { return written; }
+
+  const std::function<void(const std::string &)> &out;
+  std::string held;
+  uint64_t written = 0;
+};
+
 } // namespace
+
+std::vector<TargetInfo> knownTargets() {
+  std::vector<TargetInfo> list;
+  for (const target::Target &target : target::allTargets())
+    list.push_back({target.name.str(), target.cpu.str(), target.required.str()});
+  return list;
+}
+
+static Phase firstPhase(const CompileOptions &options) { return options.startFrom.value_or(Phase::Import); }
 
 struct Compiler::Implementation {
   CompileOptions options;
@@ -94,9 +138,8 @@ struct Compiler::Implementation {
   std::vector<EmittedVariant> emitted;
 
   bool stops(Phase phase) const { return options.stopAfter && *options.stopAfter == phase; }
-  Phase first() const { return options.startFrom.value_or(Phase::Import); }
+  Phase first() const { return firstPhase(options); }
 
-  Error checkOptions();
   Error runPhases(mlir::ModuleOp module, Phase from, Phase to, const std::string &isa);
   Error loadModule();
   Error buildVariants(Phase last);
@@ -106,7 +149,7 @@ struct Compiler::Implementation {
   Error printStop(StringRef output);
 };
 
-Error Compiler::Implementation::checkOptions() {
+Error checkOptions(const CompileOptions &options) {
   for (const std::string &name : options.targets) {
     if (name == "ref" && options.targets.size() > 1)
       return optionError("--target: ref stands alone");
@@ -132,17 +175,20 @@ Error Compiler::Implementation::checkOptions() {
   if (options.stopAfter && *options.stopAfter >= Phase::Target)
     return optionError(
         "--stop-after: the latest phase that has a text is program; use --emit for what follows");
-  if (options.stopAfter && *options.stopAfter < first())
+  if (options.stopAfter && *options.stopAfter < firstPhase(options))
     return optionError("--stop-after: that phase comes before --start-from");
-  bool perVariant =
-      (options.stopAfter && *options.stopAfter >= Phase::Kernel) || (resumed && first() > Phase::Kernel);
+  bool perVariant = (options.stopAfter && *options.stopAfter >= Phase::Kernel) ||
+                    (resumed && firstPhase(options) > Phase::Kernel);
   if (perVariant && options.targets.size() != 1)
     return optionError("--target: name one target; from the kernel phase on each has a text of its own");
+  if (options.emit == Emit::Object && !options.stopAfter && options.targets.size() != 1)
+    return optionError("--emit=obj: name one target");
   return Error::success();
 }
 
 Error Compiler::Implementation::runPhases(mlir::ModuleOp module, Phase from, Phase to,
                                           const std::string &isa) {
+  TextStream dumps(options.onIr);
   mlir::PassManager manager(context.get());
   for (int phase = static_cast<int>(from); phase <= static_cast<int>(to); ++phase)
     addPhase(manager, static_cast<Phase>(phase), options, *registry, isa);
@@ -150,18 +196,18 @@ Error Compiler::Implementation::runPhases(mlir::ModuleOp module, Phase from, Pha
     auto wanted = [names = options.printIrAfter](mlir::Pass *pass, mlir::Operation *) {
       return is_contained(names, "all") || is_contained(names, pass->getArgument());
     };
-    manager.enableIRPrinting(
-        [](mlir::Pass *, mlir::Operation *) { return false; }, wanted, /*printModuleScope=*/true,
-        /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false, llvm::errs());
+    manager.enableIRPrinting([](mlir::Pass *, mlir::Operation *) { return false; }, wanted,
+                             /*printModuleScope=*/true,
+                             /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false, dumps);
   }
-  DiagnosticText diagnostics(context.get());
+  DiagnosticText diagnostics(context.get(), options);
   if (mlir::failed(manager.run(module)))
     return diagnostics.error("compiling failed without a message");
   return Error::success();
 }
 
 Error Compiler::Implementation::loadModule() {
-  DiagnosticText diagnostics(context.get());
+  DiagnosticText diagnostics(context.get(), options);
   if (!options.irFile.empty()) {
     common = mlir::parseSourceFile<mlir::ModuleOp>(options.irFile, context.get());
     return common ? Error::success() : diagnostics.error(options.irFile + ": cannot be parsed");
@@ -247,8 +293,9 @@ Error Compiler::Implementation::printStop(StringRef output) {
   flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
   module.print(stream, flags);
   stream << "\n";
-  if (output == "-") {
-    outs() << text;
+  if (output.empty()) {
+    if (options.onText)
+      options.onText(text);
     return Error::success();
   }
   return support::writeFileAtomically(output, text);
@@ -262,7 +309,7 @@ const CompileOptions &Compiler::options() const { return self->options; }
 Expected<std::unique_ptr<Compiler>> Compiler::create(StringRef modelPath, CompileOptions options) {
   auto self = std::make_unique<Implementation>();
   self->options = std::move(options);
-  if (Error error = self->checkOptions())
+  if (Error error = checkOptions(self->options))
     return std::move(error);
   import_::OpenOptions open;
   open.configFile = self->options.configFile;
@@ -284,8 +331,6 @@ Error Compiler::compileToFile(StringRef output) {
   if (Error error = self->emit())
     return error;
   if (self->options.emit == Emit::Object) {
-    if (self->emitted.size() != 1)
-      return optionError("--emit=obj: name one target");
     const ObjectCode &code = self->emitted.front().code;
     return support::writeFileAtomically(output, StringRef(code.bytes.data(), code.bytes.size()));
   }

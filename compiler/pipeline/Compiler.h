@@ -38,7 +38,12 @@ struct CompiledModel {
   ~CompiledModel();
   std::vector<ObjectCode> objects;
   std::unique_ptr<package::MemorySink> pack; ///< with META, TOKENIZER, PARAMS and WEIGHTS
+  const uint8_t *packData() const;
+  uint64_t packBytes() const;
 };
+
+/// What is wrong with the options alone, before any file is opened.
+llvm::Error checkOptions(const CompileOptions &options);
 
 class Compiler {
 public:
@@ -49,8 +54,8 @@ public:
   const import_::ModelSource &source() const;
   const CompileOptions &options() const;
 
-  /// Writes what `options.emit` says to `output`, or, with `options.stopAfter`, the IR as text ("-": standard
-  /// output). Nothing is left under that name unless all went well.
+  /// Writes what `options.emit` says to `output`, or, with `options.stopAfter`, the IR as text
+  /// (output "": to `options.onText`). Nothing is left under that name unless all went well.
   llvm::Error compileToFile(llvm::StringRef output);
   llvm::Expected<CompiledModel> compileToMemory();
   /// The META text of a compile without its weights, for `inspect` and `explain` on a model file.
@@ -63,7 +68,7 @@ private:
 };
 
 /// Version of the compiler as artefacts carry it.
-std::string compilerVersion();
+const char *compilerVersion();
 
 } // namespace ingot::pipeline
 

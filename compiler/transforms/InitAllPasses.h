@@ -1,4 +1,5 @@
-//===- InitAllPasses.h - every pass of Ingot, for the tools ----------------------------------------------===//
+//===- InitAllPasses.h - every pass of Ingot, for the tools
+//----------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_INITALLPASSES_H
 #define INGOT_COMPILER_TRANSFORMS_INITALLPASSES_H
 
@@ -9,8 +10,8 @@
 
 namespace ingot::transforms {
 
-/// Makes every pass known by its command-line name. For tools; pipelines create passes directly. tile-select asks `registry`,
-/// which must outlive the tool.
+/// Makes every pass known by its command-line name. For tools; pipelines create passes directly. tile-select
+/// asks `registry`, which must outlive the tool.
 inline void registerAllIngotPasses(const KernelRegistry &registry) {
   registerIngotLlmPasses();
   registerIngotQfmtPasses();

@@ -1,7 +1,9 @@
-//===- probe.cpp - what this machine can do, in the run that is compared ---------------------------------===//
+//===- probe.cpp - what this machine can do, in the run that is compared
+//---------------------------------===//
 //
-// Prints one JSON object: read bandwidth at a working set's size (best over prefetch distances, because a plain
-// loop is no limit where the data lie in a shared cache), int8 dot-product and f32 FMA peaks of the registers.
+// Prints one JSON object: read bandwidth at a working set's size (best over prefetch distances, because a
+// plain loop is no limit where the data lie in a shared cache), int8 dot-product and f32 FMA peaks of the
+// registers.
 //
 //   bench_probe [--threads N] [--bytes WORKING_SET]
 //
@@ -24,7 +26,9 @@
 
 using Clock = std::chrono::steady_clock;
 
-static double seconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
+static double seconds(Clock::time_point from) {
+  return std::chrono::duration<double>(Clock::now() - from).count();
+}
 
 /// Runs `work(thread)` on all threads at once and returns the time from the start to the last end.
 static double timed(int threads, const std::function<void(int)> &work) {
