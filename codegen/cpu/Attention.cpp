@@ -1,4 +1,4 @@
-//===- Attention.cpp - attention for many rows: tiles of query rows --------------------------------------===//
+//===- Attention.cpp - attention for many rows: tiles of query rows -------------------------------------===//
 #include "codegen/cpu/Attention.h"
 #include "codegen/cpu/AttentionBlock.h"
 #include "codegen/cpu/Lanes.h"
@@ -21,7 +21,9 @@ std::string cpu::refuseAttention(const AttentionCore &c, bool act) {
 }
 
 /// Query rows of one item.
-static int64_t itemRows(const AttentionSpec &s) { return std::max<int64_t>(1, s.itemVectors / s.core.group()); }
+static int64_t itemRows(const AttentionSpec &s) {
+  return std::max<int64_t>(1, s.itemVectors / s.core.group());
+}
 
 static AttentionTile itemTile(const target::Target &target, const AttentionSpec &s) {
   return AttentionTile::choose(target, itemRows(s) * s.core.group());
@@ -89,9 +91,7 @@ private:
   Path many, one;
   Value q, out, positions, queryStart, blockTable, blockStride;
 
-  Value i32At(Value array, Value index) {
-    return k.extS(k.loadAt(k.i32(), array, k.mul(index, 4)), k.i64());
-  }
+  Value i32At(Value array, Value index) { return k.extS(k.loadAt(k.i32(), array, k.mul(index, 4)), k.i64()); }
 
   Value firstKey(Value position) {
     if (s.core.window == 0)

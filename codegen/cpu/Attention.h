@@ -1,10 +1,11 @@
-//===- Attention.h - attention over the paged cache ------------------------------------------------------===//
+//===- Attention.h - attention over the paged cache -----------------------------------------------------===//
 //
-// Emission of spec/Attention.h in three families. `attention` (many rows): an item is a tile of query rows of one
-// sequence times the query heads of one kv head; all segments inside. `attn_split` (few rows): an item is (row, kv
-// head, segment of 512 positions), whose state goes to a slot of partials; `attn_merge` combines a row's segments.
-// All query heads of a kv head share each load of K and V. Items are dealt to parts by estimated work; no result
-// depends on that, nor on the tile that a row falls into: a masked key adds exact zeros.
+// Emission of spec/Attention.h in three families. `attention` (many rows): an item is a tile of query rows of
+// one sequence times the query heads of one kv head; all segments inside. `attn_split` (few rows): an item is
+// (row, kv head, segment of 512 positions), whose state goes to a slot of partials; `attn_merge` combines a
+// row's segments. All query heads of a kv head share each load of K and V. Items are dealt to parts by
+// estimated work; no result depends on that, nor on the tile that a row falls into: a masked key adds exact
+// zeros.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_CODEGEN_CPU_ATTENTION_H

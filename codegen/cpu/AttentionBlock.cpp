@@ -1,4 +1,4 @@
-//===- AttentionBlock.cpp - one block of 64 keys against a few query vectors -----------------------------===//
+//===- AttentionBlock.cpp - one block of 64 keys against a few query vectors ----------------------------===//
 #include "codegen/cpu/AttentionBlock.h"
 #include "codegen/cpu/Lanes.h"
 #include "codegen/cpu/Math.h"
@@ -14,16 +14,17 @@ using Pred = KernelBuilder::Pred;
 static constexpr double kNegInf = -std::numeric_limits<double>::infinity();
 
 AttentionTile AttentionTile::choose(const target::Target &target, int64_t vectors) {
-  // Sums: rows * pages (scores) and rows * vecs (values) vectors of 16 lanes. The rest of the 32 registers, or of
-  // AVX2's 16 of half the width, holds K or V and a broadcast. At least 4 chains cover the latency of an fma, and
-  // more rows share each conversion of K and V.
+  // Sums: rows * pages (scores) and rows * vecs (values) vectors of 16 lanes. The rest of the 32 registers,
+  // or of AVX2's 16 of half the width, holds K or V and a broadcast. At least 4 chains cover the latency of
+  // an fma, and more rows share each conversion of K and V.
   int64_t tiles = (vectors + 5) / 6;
   int64_t rows = (vectors + tiles - 1) / tiles;
   int64_t wide = target.vectorBits >= 512 ? 4 : rows >= 3 ? 1 : rows == 2 ? 2 : 4;
   return {rows, wide, wide};
 }
 
-AttentionScratch::AttentionScratch(const AttentionCore &core, const AttentionTile &tile, int64_t count, bool total) {
+AttentionScratch::AttentionScratch(const AttentionCore &core, const AttentionTile &tile, int64_t count,
+                                   bool total) {
   vectors = roundUp(count, tile.rows);
   qStride = roundUp(core.kv.dim, 16) * 4;
   oStride = roundUp(core.kv.vDim, 16) * 4;
@@ -82,7 +83,8 @@ void AttentionBlock::reset(Value count, bool total) {
   });
 }
 
-Value AttentionBlock::pagePointer(Value tableRow, Value entry, Value headOffset, Value firstPage, Value lastPage) {
+Value AttentionBlock::pagePointer(Value tableRow, Value entry, Value headOffset, Value firstPage,
+                                  Value lastPage) {
   // Beyond the item's keys the table holds nothing: take a page that is there, its keys are masked.
   entry = k.maxS(k.minS(entry, lastPage), firstPage);
   Value index = k.extU(k.loadAt(k.i32(), tableRow, k.mul(entry, 4)), k.i64());
@@ -247,14 +249,16 @@ MergeFactors cpu::emitMergeFactors(KernelBuilder &k, Value mTotal, Value lTotal,
 void AttentionBlock::mergeTotals(Value count) {
   k.forLoop(k.c64(0), count, 1, [&](Value index) {
     Value off = k.mul(index, 4);
-    MergeFactors f = emitMergeFactors(k, k.loadAt(k.f32(), at(s.mTotal), off), k.loadAt(k.f32(), at(s.lTotal), off),
-                                      k.loadAt(k.f32(), at(s.m), off), k.loadAt(k.f32(), at(s.l), off));
+    MergeFactors f =
+        emitMergeFactors(k, k.loadAt(k.f32(), at(s.mTotal), off), k.loadAt(k.f32(), at(s.lTotal), off),
+                         k.loadAt(k.f32(), at(s.m), off), k.loadAt(k.f32(), at(s.l), off));
     k.storeAt(f.m, at(s.mTotal), off);
     k.storeAt(f.l, at(s.lTotal), off);
     Value a = k.broadcast(f.a, 16), b = k.broadcast(f.b, 16), row = k.mul(index, s.oStride);
     forVectors(k, roundUp(core.kv.vDim, 16), 4, [&](Value c, int64_t) {
       Value at16 = k.add(row, k.mul(c, 4));
-      Value sum = k.fma(k.loadAt(k.f32v(), at(s.o), at16, 64), b, k.mul(k.loadAt(k.f32v(), at(s.oTotal), at16, 64), a));
+      Value sum = k.fma(k.loadAt(k.f32v(), at(s.o), at16, 64), b,
+                        k.mul(k.loadAt(k.f32v(), at(s.oTotal), at16, 64), a));
       k.storeAt(sum, at(s.oTotal), at16, 64);
     });
   });

@@ -1,8 +1,8 @@
-//===- AttentionBlock.h - one block of 64 keys against a few query vectors -------------------------------===//
+//===- AttentionBlock.h - one block of 64 keys against a few query vectors ------------------------------===//
 //
-// The inner part that the attention families share. "Vectors" are (row, head) pairs that read the same kv head.
-// They live in the worker's scratch, padded to a multiple of the register tile: scaled q, positions, and the
-// running state m, l, O of each.
+// The inner part that the attention families share. "Vectors" are (row, head) pairs that read the same kv
+// head. They live in the worker's scratch, padded to a multiple of the register tile: scaled q, positions,
+// and the running state m, l, O of each.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_CODEGEN_CPU_ATTENTIONBLOCK_H
@@ -14,9 +14,9 @@ namespace ingot::cpu {
 
 /// Register tile of a target for `vectors` query vectors at most.
 struct AttentionTile {
-  int64_t rows;   ///< query vectors at once
-  int64_t pages;  ///< pages of 16 keys at once in scores: 4, 2 or 1
-  int64_t vecs;   ///< vectors of 16 output columns at once
+  int64_t rows;  ///< query vectors at once
+  int64_t pages; ///< pages of 16 keys at once in scores: 4, 2 or 1
+  int64_t vecs;  ///< vectors of 16 output columns at once
   static AttentionTile choose(const target::Target &target, int64_t vectors);
 };
 
@@ -42,7 +42,8 @@ public:
 
   /// Pages of the block's 64 positions from `block` (i64 multiple of 64), clamped to the pages firstPage ..
   /// lastPage that hold keys of this item, at kv head `head`.
-  /// With `ahead`, run() prefetches V of this block and K of the next one: for kernels that see each key once.
+  /// With `ahead`, run() prefetches V of this block and K of the next one: for kernels that see each key
+  /// once.
   void setBlock(Value tableRow, Value block, Value head, Value firstPage, Value lastPage, bool ahead = false);
 
   /// Scores, softmax and values of the current block for vectors index .. index + tile.rows - 1. Keys outside

@@ -1,4 +1,4 @@
-//===- AttentionSplit.cpp - attention for few rows: segments, then their merge ---------------------------===//
+//===- AttentionSplit.cpp - attention for few rows: segments, then their merge --------------------------===//
 #include "codegen/cpu/Attention.h"
 #include "codegen/cpu/AttentionBlock.h"
 #include "codegen/cpu/Lanes.h"
@@ -16,7 +16,8 @@ int64_t cpu::attnSplitScratch(const target::Target &target, const AttnSplitSpec 
   int64_t bytes = 0;
   for (int64_t vectors : {s.core.group(), int64_t(2), int64_t(1)})
     bytes = std::max(
-        bytes, AttentionScratch(s.core, AttentionTile::choose(target, vectors), vectors, /*total=*/false).bytes);
+        bytes,
+        AttentionScratch(s.core, AttentionTile::choose(target, vectors), vectors, /*total=*/false).bytes);
   return bytes;
 }
 
@@ -30,7 +31,8 @@ static Value firstKey(KernelBuilder &k, Value position, int64_t window) {
   return k.maxS(k.sub(position, k.c64(window - 1)), k.c64(0));
 }
 
-static Value entryPointer(KernelBuilder &k, const PartialsLayout &l, Value base, Value row, Value head, Value segment) {
+static Value entryPointer(KernelBuilder &k, const PartialsLayout &l, Value base, Value row, Value head,
+                          Value segment) {
   Value index = k.add(k.mul(k.add(k.mul(row, l.heads), head), l.segments), segment);
   return k.gep(base, k.mul(index, l.entryBytes()));
 }
@@ -40,8 +42,8 @@ namespace {
 /// Code for a number of heads that share their loads.
 struct Path {
   Path(KernelBuilder &k, const AttentionCore &core, int64_t heads)
-      : heads(heads), tile(AttentionTile::choose(k.target(), heads)), scratch(core, tile, heads, /*total=*/false),
-        block(k, core, tile, scratch) {}
+      : heads(heads), tile(AttentionTile::choose(k.target(), heads)),
+        scratch(core, tile, heads, /*total=*/false), block(k, core, tile, scratch) {}
   int64_t heads;
   AttentionTile tile;
   AttentionScratch scratch;
@@ -62,8 +64,8 @@ public:
   void emit() {
     const int64_t G = s.core.group();
     Value total = k.mul(forItems(nullptr), G);
-    // A query head belongs to the part in whose share of the work it starts. Parts that get a piece of a group
-    // load its keys once each; with few kv heads that costs less than waiting.
+    // A query head belongs to the part in whose share of the work it starts. Parts that get a piece of a
+    // group load its keys once each; with few kv heads that costs less than waiting.
     Value from = k.mul(total, k.part()), to = k.mul(total, k.add(k.part(), 1));
     forItems([&](Value row, Value position, Value head, Value segment, Value workBefore, Value work) {
       Value first = k.c64(0), last = k.c64(0), at = k.mul(k.mul(workBefore, G), k.parts());
@@ -74,7 +76,8 @@ public:
         at = k.add(at, step);
       }
       Value count = k.sub(last, first);
-      k.ifThen(k.cmp(Pred::eq, count, k.c64(G)), [&] { item(group, row, position, head, segment, k.c64(0)); });
+      k.ifThen(k.cmp(Pred::eq, count, k.c64(G)),
+               [&] { item(group, row, position, head, segment, k.c64(0)); });
       if (G == 1)
         return;
       Value some = k.and_(k.cmp(Pred::sgt, count, k.c64(0)), k.cmp(Pred::slt, count, k.c64(G)));
@@ -101,7 +104,8 @@ private:
     k.forLoop(even, last, 1, [&](Value g) { item(one, row, position, head, segment, g); });
   }
 
-  /// Walks all items; returns the sum of their work: that of a head is the keys of the segment and a constant.
+  /// Walks all items; returns the sum of their work: that of a head is the keys of the segment and a
+  /// constant.
   Value forItems(ItemFn f) {
     const int64_t seg = spec::kAttnSegment, heads = s.core.kv.heads;
     return k.forLoop(k.c64(0), k.nRows(), k.c64(1), ValueRange{k.c64(0)}, [&](Value row, ValueRange outer) {
@@ -164,7 +168,8 @@ void cpu::emitAttnSplit(KernelBuilder &k, const AttnSplitSpec &s) {
 }
 
 void cpu::emitAttnMerge(KernelBuilder &k, const AttnMergeSpec &s) {
-  const int64_t D = s.layout.dim, heads = s.layout.heads, vecs = roundUp(D, 16) / 16, seg = spec::kAttnSegment;
+  const int64_t D = s.layout.dim, heads = s.layout.heads, vecs = roundUp(D, 16) / 16,
+                seg = spec::kAttnSegment;
   assert((!s.outAct || D % 32 == 0) && "legality is checked before emission");
   Value partials = k.slot(s.partials), out = k.slot(s.outAct ? *s.outAct : s.outRows->slot);
   Value positions = k.stepPointer(offsetof(ingot_step_v1, positions));
@@ -178,7 +183,8 @@ void cpu::emitAttnMerge(KernelBuilder &k, const AttnMergeSpec &s) {
     Value seg0 = k.div(k0, k.c64(seg)), seg1 = k.add(k.div(p, k.c64(seg)), 1);
     state = k.forLoop(seg0, seg1, k.c64(1), state, [&](Value segment, ValueRange st) {
       Value entry = entryPointer(k, s.layout, partials, row, head, segment);
-      MergeFactors f = emitMergeFactors(k, st[0], st[1], k.loadAt(k.f32(), entry, 0), k.loadAt(k.f32(), entry, 4));
+      MergeFactors f =
+          emitMergeFactors(k, st[0], st[1], k.loadAt(k.f32(), entry, 0), k.loadAt(k.f32(), entry, 4));
       Value a = k.broadcast(f.a, 16), b = k.broadcast(f.b, 16);
       KernelBuilder::Values next{f.m, f.l};
       for (int64_t v = 0; v < vecs; ++v)

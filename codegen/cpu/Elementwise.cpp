@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - gate, add, scale, softcap, select on rows ---------------------------------------===//
+//===- Elementwise.cpp - gate, add, scale, softcap, select on rows --------------------------------------===//
 #include "codegen/cpu/Elementwise.h"
 #include "codegen/cpu/Lanes.h"
 
@@ -28,7 +28,8 @@ static Value compute(KernelBuilder &k, const ElementwiseSpec &s, Value a, Value 
 void cpu::emitElementwise(KernelBuilder &k, const ElementwiseSpec &s) {
   Value a = k.slot(s.a.slot), out = k.slot(s.out.slot);
   Value b = binary(s) ? k.slot(s.b.slot) : Value();
-  bool flat = s.a.whole(s.D) && !s.a.selected && s.out.whole(s.D) && (!b || (s.b.whole(s.D) && !s.b.selected));
+  bool flat =
+      s.a.whole(s.D) && !s.a.selected && s.out.whole(s.D) && (!b || (s.b.whole(s.D) && !s.b.selected));
   if (flat) {
     // Equal strides: one long array, padding included, so that even one row is divided among the parts.
     auto [lo, hi] = k.share(k.mul(domainRows(k, s.domain), roundUp(s.D, 16) / 16));

@@ -1,7 +1,7 @@
 //===- FloatFamilies.cpp - families without a weight matrix: from tile.kernel to code -------------------===//
 //
-// norm, quantize, rope_kv, attention, attn_split, attn_merge, gate, add, select, softcap and scale: what the kernel
-// registry answers for them and how a verified tile.kernel becomes the spec of its emitter.
+// norm, quantize, rope_kv, attention, attn_split, attn_merge, gate, add, select, softcap and scale: what the
+// kernel registry answers for them and how a verified tile.kernel becomes the spec of its emitter.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/Attention.h"
@@ -248,9 +248,9 @@ static LogicalResult emitElementwiseFamily(tile::KernelOp kernel, KernelBuilder 
   return success();
 }
 
-#define ELEMENTWISE(name)                                                                                           \
-  LogicalResult cpu::emit##name##Family(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {                \
-    return emitElementwiseFamily(kernel, k, scratch);                                                               \
+#define ELEMENTWISE(name)                                                                                    \
+  LogicalResult cpu::emit##name##Family(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {         \
+    return emitElementwiseFamily(kernel, k, scratch);                                                        \
   }
 ELEMENTWISE(Gate)
 ELEMENTWISE(Add)
@@ -321,7 +321,8 @@ double perPartial(const KernelQuery &q, double rows) { return rows * double(q.qH
 /// Nanoseconds on one core for the rows of the query.
 using Cost = double (*)(const KernelQuery &, double rows);
 
-void answer(const KernelQuery &q, const target::Target &target, const std::string &why, Cost cost, KernelAnswer &out) {
+void answer(const KernelQuery &q, const target::Target &target, const std::string &why, Cost cost,
+            KernelAnswer &out) {
   if (!why.empty()) {
     out.refused.push_back(q.family + "/f32: " + why);
     out.hint = "--kernels=ref";
@@ -336,7 +337,8 @@ void answer(const KernelQuery &q, const target::Target &target, const std::strin
     int64_t group = q.qHeads / q.kvHeads;
     if (q.family == "attention")
       c.chunk = AttentionSpec().itemVectors;
-    AttentionTile t = AttentionTile::choose(target, c.chunk ? std::max<int64_t>(1, c.chunk / group) * group : group);
+    AttentionTile t =
+        AttentionTile::choose(target, c.chunk ? std::max<int64_t>(1, c.chunk / group) * group : group);
     c.panels = t.pages;
     c.rows = t.rows;
     c.ops = 8 * t.pages * t.rows + 256;
@@ -348,9 +350,9 @@ void answer(const KernelQuery &q, const target::Target &target, const std::strin
 
 } // namespace
 
-#define ANSWER(name, refuse, cost)                                                                                  \
-  void cpu::answer##name(const KernelQuery &query, const target::Target &target, KernelAnswer &out) {               \
-    answer(query, target, refuse(query), cost, out);                                                                \
+#define ANSWER(name, refuse, cost)                                                                           \
+  void cpu::answer##name(const KernelQuery &query, const target::Target &target, KernelAnswer &out) {        \
+    answer(query, target, refuse(query), cost, out);                                                         \
   }
 ANSWER(Norm, refuseNormQuery, perColumn)
 ANSWER(Quantize, refuseActBlock, perColumn)

@@ -1,4 +1,4 @@
-//===- Lanes.cpp - loads and stores of up to 16 elements -------------------------------------------------===//
+//===- Lanes.cpp - loads and stores of up to 16 elements ------------------------------------------------===//
 #include "codegen/cpu/Lanes.h"
 
 using namespace ingot;
@@ -64,7 +64,8 @@ Value cpu::keepLanes(KernelBuilder &k, Value v, int64_t count) {
   return k.shuffle(v, k.splat(k.f32v(), 0.0), lanes);
 }
 
-void cpu::forVectors(KernelBuilder &k, int64_t width, int64_t unroll, llvm::function_ref<void(Value, int64_t)> f) {
+void cpu::forVectors(KernelBuilder &k, int64_t width, int64_t unroll,
+                     llvm::function_ref<void(Value, int64_t)> f) {
   int64_t full = width / 16, tail = width % 16;
   if (full <= unroll) {
     for (int64_t i = 0; i < full; ++i)

@@ -1,8 +1,8 @@
-//===- Lanes.h - loads and stores of up to 16 elements ---------------------------------------------------===//
+//===- Lanes.h - loads and stores of up to 16 elements --------------------------------------------------===//
 //
-// Virtual vectors of 16 f32 at memory that ends anywhere: a tail of n < 16 elements is read or written as pieces
-// of 8, 4, 2 and 1, so nothing beyond it is touched and no target needs masked 16-bit accesses. Lanes without an
-// element are zero.
+// Virtual vectors of 16 f32 at memory that ends anywhere: a tail of n < 16 elements is read or written as
+// pieces of 8, 4, 2 and 1, so nothing beyond it is touched and no target needs masked 16-bit accesses. Lanes
+// without an element are zero.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_CODEGEN_CPU_LANES_H
@@ -23,8 +23,9 @@ void storeLanes(KernelBuilder &k, Type stored, Value v, Value ptr, Value byteOff
 /// Zeros in lanes count .. 15.
 Value keepLanes(KernelBuilder &k, Value v, int64_t count);
 
-/// Calls f(first, count) for the vectors of a row of `width` elements whose length is known now: a loop over whole
-/// vectors when there are more than `unroll`, else straight code. `first` is an i64 value (element index).
+/// Calls f(first, count) for the vectors of a row of `width` elements whose length is known now: a loop over
+/// whole vectors when there are more than `unroll`, else straight code. `first` is an i64 value (element
+/// index).
 void forVectors(KernelBuilder &k, int64_t width, int64_t unroll, llvm::function_ref<void(Value, int64_t)> f);
 
 } // namespace ingot::cpu

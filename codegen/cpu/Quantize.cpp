@@ -1,4 +1,4 @@
-//===- Quantize.cpp - f32 rows to int8 activations -------------------------------------------------------===//
+//===- Quantize.cpp - f32 rows to int8 activations ------------------------------------------------------===//
 #include "codegen/cpu/Quantize.h"
 #include "codegen/cpu/Lanes.h"
 #include "codegen/cpu/spec/Math.h"
@@ -7,7 +7,8 @@
 using namespace ingot;
 using namespace ingot::cpu;
 
-ActRow::ActRow(KernelBuilder &k, const spec::ActLayout &layout, Value base, Value row) : k(k), layout(layout) {
+ActRow::ActRow(KernelBuilder &k, const spec::ActLayout &layout, Value base, Value row)
+    : k(k), layout(layout) {
   if (layout.R == 1) {
     at = k.gep(base, k.mul(row, layout.regionBytes()));
     return;
@@ -17,7 +18,9 @@ ActRow::ActRow(KernelBuilder &k, const spec::ActLayout &layout, Value base, Valu
   at = k.gep(base, k.add(k.mul(block, layout.regionBytes()), k.mul(inBlock, 4)));
 }
 
-Value ActRow::magnitude(KernelBuilder &k, Value lo, Value hi) { return k.treeMax16(k.maxF(k.abs(lo), k.abs(hi))); }
+Value ActRow::magnitude(KernelBuilder &k, Value lo, Value hi) {
+  return k.treeMax16(k.maxF(k.abs(lo), k.abs(hi)));
+}
 
 std::pair<Value, Value> ActRow::scales(KernelBuilder &k, Value amax) {
   Type type = amax.getType();
@@ -74,9 +77,9 @@ void cpu::quantizeColumns(KernelBuilder &k, ActRow &row, int64_t D, Value stack,
   auto pair = [&](Value group, bool last, bool isTail) {
     Value first = k.mul(group, 32);
     Value lo = values(first, isTail ? std::min<int64_t>(tail, 16) : 16, last);
-    Value hi = !isTail      ? values(k.add(first, 16), 16, last)
+    Value hi = !isTail     ? values(k.add(first, 16), 16, last)
                : tail > 16 ? values(k.add(first, 16), tail - 16, last)
-                            : k.splat(k.f32v(), 0);
+                           : k.splat(k.f32v(), 0);
     return std::make_pair(lo, hi);
   };
   auto forGroups = [&](llvm::function_ref<void(Value, bool)> f) {

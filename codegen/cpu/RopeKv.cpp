@@ -1,4 +1,4 @@
-//===- RopeKv.cpp - rotary embedding, per-head norms and the KV cache append -----------------------------===//
+//===- RopeKv.cpp - rotary embedding, per-head norms and the KV cache append ----------------------------===//
 #include "codegen/cpu/RopeKv.h"
 #include "codegen/cpu/Lanes.h"
 #include "codegen/cpu/Norm.h"
@@ -47,7 +47,8 @@ public:
 
   /// Reads the head at `x`, rotates it by the pairs at `table`, hands vectors to sink(values, first, n).
   /// Every vector is read before its columns are handed over, so sink may write to `x`.
-  void rotate(Value x, const RopeParams &r, Value table, llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
+  void rotate(Value x, const RopeParams &r, Value table,
+              llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
     int64_t rotated = r.rotaryDim;
     if (r.style == spec::RopeStyle::Half)
       rotateHalf(x, rotated / 2, table, sink);
@@ -64,7 +65,8 @@ private:
   int64_t dim;
   Value scale, gamma;
 
-  void rotateHalf(Value x, int64_t pairs, Value table, llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
+  void rotateHalf(Value x, int64_t pairs, Value table,
+                  llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
     for (int64_t i = 0; i < pairs; i += 16) {
       int64_t n = std::min<int64_t>(16, pairs - i);
       // (c, s) pairs of 16 angles lie in two vectors.

@@ -1,7 +1,7 @@
-//===- RopeKv.h - rotary embedding, per-head norms and the KV cache append -------------------------------===//
+//===- RopeKv.h - rotary embedding, per-head norms and the KV cache append ------------------------------===//
 //
-// Emission of spec/RopeKv.h for one launch: q heads are (normalised and) rotated into an f32 slot; k heads are
-// (normalised and) rotated and, with v, rounded into the pages. Parts divide the (row, head) pairs.
+// Emission of spec/RopeKv.h for one launch: q heads are (normalised and) rotated into an f32 slot; k heads
+// are (normalised and) rotated and, with v, rounded into the pages. Parts divide the (row, head) pairs.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_CODEGEN_CPU_ROPEKV_H
@@ -23,12 +23,12 @@ struct RopeParams {
 };
 
 struct RopeKvSpec {
-  int64_t qHeads = 0;           ///< 0: k and v only
-  int64_t headDim = 0;          ///< of q; equals kv.dim
-  spec::KvLayout kv;            ///< heads 0: no cache, q only
+  int64_t qHeads = 0;  ///< 0: k and v only
+  int64_t headDim = 0; ///< of q; equals kv.dim
+  spec::KvLayout kv;   ///< heads 0: no cache, q only
   RopeParams qRope, kRope;
-  RowsRef q, k, v;              ///< columns of one slot or slots of their own; q has qHeads * headDim columns
-  RowsRef out;                  ///< rotated q; may be the memory of q
+  RowsRef q, k, v; ///< columns of one slot or slots of their own; q has qHeads * headDim columns
+  RowsRef out;     ///< rotated q; may be the memory of q
   std::optional<unsigned> qGamma, kGamma; ///< weights of headDim floats
   float qEps = 0, kEps = 0;
 };

@@ -1,7 +1,7 @@
-//===- Rows.h - how kernels address rows of activations --------------------------------------------------===//
+//===- Rows.h - how kernels address rows of activations -------------------------------------------------===//
 //
-// f32 rows have a stride of the slot's width rounded up to 16 floats; a kernel may read a column range of them, or
-// the rows that the step selects for its outputs. The floats between width and stride hold anything.
+// f32 rows have a stride of the slot's width rounded up to 16 floats; a kernel may read a column range of
+// them, or the rows that the step selects for its outputs. The floats between width and stride hold anything.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_CODEGEN_CPU_ROWS_H

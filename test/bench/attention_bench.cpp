@@ -1,7 +1,8 @@
-//===- attention_bench.cpp - times of the float kernels --------------------------------------------------===//
+//===- attention_bench.cpp - times of the float kernels -------------------------------------------------===//
 //
-// Usage: attention_bench [isa] [query vectors of an item]. Each line: kernel, best thread time of one launch in microseconds, and for attention
-// the multiply-adds per nanosecond and the rate at which the cache is read.
+// Usage: attention_bench [isa] [query vectors of an item]. Each line: kernel, best thread time of one launch
+// in microseconds, and for attention the multiply-adds per nanosecond and the rate at which the cache is
+// read.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/Attention.h"
@@ -78,7 +79,8 @@ static void attention(const target::Target &tgt, const Shape &c, int64_t itemVec
     return;
   }
   const int64_t len = c.past + c.rows, pages = (len + 15) / 16;
-  std::vector<int32_t> positions, rowSeq(c.rows, 0), queryStart{0, int32_t(c.rows)}, kvLen{int32_t(len)}, table;
+  std::vector<int32_t> positions, rowSeq(c.rows, 0), queryStart{0, int32_t(c.rows)}, kvLen{int32_t(len)},
+      table;
   double keys = 0;
   for (int64_t i = 0; i < c.rows; ++i) {
     positions.push_back(int32_t(c.past + i));
@@ -107,8 +109,8 @@ static void attention(const target::Target &tgt, const Shape &c, int64_t itemVec
   args.scratch = scratch.data();
   auto report = [&](const char *kernel, double us) {
     double macs = keys * double(core.qHeads * c.dim * 2);
-    std::printf("%-10s %-24s %10.1f us  %6.1f mac/ns  %6.1f GB/s of cache\n", kernel, c.name, us, macs / us * 1e-3,
-                double(len * core.kv.pageBytes() / 16) / us * 1e-3);
+    std::printf("%-10s %-24s %10.1f us  %6.1f mac/ns  %6.1f GB/s of cache\n", kernel, c.name, us,
+                macs / us * 1e-3, double(len * core.kv.pageBytes() / 16) / us * 1e-3);
   };
   if (c.rows > 8) {
     args.slot[0] = q.data();
@@ -202,8 +204,8 @@ int main(int argc, char **argv) {
     return 1;
   }
   const Shape shapes[] = {
-      {"9/3 heads of 64, 512", 3, 3, 64, 511, 1},     {"9/3 heads of 64, 8192", 3, 3, 64, 8191, 1},
-      {"8/8 heads of 64, 1024", 8, 1, 64, 1023, 1},   {"4/1 heads of 256, 512", 1, 4, 256, 511, 1},
+      {"9/3 heads of 64, 512", 3, 3, 64, 511, 1},      {"9/3 heads of 64, 8192", 3, 3, 64, 8191, 1},
+      {"8/8 heads of 64, 1024", 8, 1, 64, 1023, 1},    {"4/1 heads of 256, 512", 1, 4, 256, 511, 1},
       {"32/8 heads of 128, 4096", 8, 4, 128, 4095, 1}, {"9/3 heads of 64, prompt", 3, 3, 64, 0, 512},
       {"4/1 heads of 256, prompt", 1, 4, 256, 0, 512}, {"32/8 of 128, prompt", 8, 4, 128, 0, 512},
       {"9/3 of 64, 2nd chunk", 3, 3, 64, 512, 512},

@@ -1,4 +1,4 @@
-//===- Attention.cpp - scalar specification of attention -------------------------------------------------===//
+//===- Attention.cpp - scalar specification of attention ------------------------------------------------===//
 #include "codegen/cpu/spec/Attention.h"
 #include "codegen/cpu/spec/Math.h"
 
@@ -10,8 +10,8 @@ namespace ingot::spec {
 
 static constexpr float kNegInf = -std::numeric_limits<float>::infinity();
 
-AttentionState attendSegment(const AttentionSpecParams &s, const float *q, int64_t head, int64_t p, int64_t segment,
-                             const std::vector<const uint8_t *> &pages) {
+AttentionState attendSegment(const AttentionSpecParams &s, const float *q, int64_t head, int64_t p,
+                             int64_t segment, const std::vector<const uint8_t *> &pages) {
   const KvLayout &kv = s.kv;
   std::vector<float> qs(kv.dim);
   for (int64_t d = 0; d < kv.dim; ++d)
@@ -69,8 +69,8 @@ void mergeSegment(AttentionState &acc, const AttentionState &next) {
   acc.m = m;
 }
 
-void attendRow(const AttentionSpecParams &s, const float *q, int64_t p, const std::vector<const uint8_t *> &pages,
-               float *out) {
+void attendRow(const AttentionSpecParams &s, const float *q, int64_t p,
+               const std::vector<const uint8_t *> &pages, float *out) {
   int64_t group = s.qHeads / s.kv.heads;
   for (int64_t h = 0; h < s.qHeads; ++h) {
     AttentionState acc{kNegInf, 0.0f, std::vector<float>(s.kv.vDim, 0.0f)};

@@ -1,4 +1,4 @@
-//===- Math.cpp - scalar specification of elementary functions -------------------------------------------===//
+//===- Math.cpp - scalar specification of elementary functions ------------------------------------------===//
 #include "codegen/cpu/spec/Math.h"
 #include "codegen/cpu/spec/MathConstants.h"
 
@@ -8,8 +8,8 @@ namespace ingot::spec {
 
 float exp(float x) {
   float y = x > kExpHigh ? kExpHigh : x;
-  // The sum is rounded to an integer (ulp 1 between 2^23 and 2^24), ties to even; the integer is also in the low
-  // bits of t, where a shift by 23 turns it into an exponent: the constant's own low 9 bits are zero.
+  // The sum is rounded to an integer (ulp 1 between 2^23 and 2^24), ties to even; the integer is also in the
+  // low bits of t, where a shift by 23 turns it into an exponent: the constant's own low 9 bits are zero.
   float t = std::fma(y, kLog2E, kRoundMagic);
   float n = t - kRoundMagic;
   float r = std::fma(n, -kLn2Hi, y);

@@ -1,4 +1,4 @@
-//===- Quantize.cpp - scalar specification of the int8 activation format ---------------------------------===//
+//===- Quantize.cpp - scalar specification of the int8 activation format --------------------------------===//
 #include "codegen/cpu/spec/Quantize.h"
 #include "codegen/cpu/spec/Math.h"
 #include "codegen/cpu/spec/MathConstants.h"
@@ -17,7 +17,8 @@ ActGroup quantizeGroup(const float x[32]) {
   g.da = zero ? 0.0f : amax / 127.0f;
   float id = zero ? 0.0f : 127.0f / amax;
   for (int i = 0; i < 32; ++i) {
-    // |x * id| <= 127 (1 + 2^-22): the addition rounds to an integer, ties to even, and leaves it in the low bits.
+    // |x * id| <= 127 (1 + 2^-22): the addition rounds to an integer, ties to even, and leaves it in the low
+    // bits.
     int32_t q = int32_t(bitsOf(x[i] * id + kRoundMagic)) - int32_t(bitsOf(kRoundMagic));
     q = q > 127 ? 127 : q < -127 ? -127 : q;
     g.q[i] = int8_t(q);

@@ -1,9 +1,9 @@
-//===- RopeKv.h - scalar specification of rotary embedding and the KV cache layout -----------------------===//
+//===- RopeKv.h - scalar specification of rotary embedding and the KV cache layout ----------------------===//
 //
 // Rotation of a pair (a, b) by (c, s): (fma(a, c, -(b * s)), fma(a, s, b * c)).
 // A KV page holds 16 tokens: per kv head K as [dim][16], then V as [16][v_dim]; heads follow each other.
 //
-//===-------------------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_CODEGEN_CPU_SPEC_ROPEKV_H
 #define INGOT_CODEGEN_CPU_SPEC_ROPEKV_H
 
@@ -33,7 +33,9 @@ struct KvLayout {
   KvType type = KvType::F16;
   int64_t headElems() const { return (dim + vDim) * kKvPage; }
   int64_t pageBytes() const { return heads * headElems() * kvElemBytes(type); }
-  int64_t kIndex(int64_t head, int64_t d, int64_t slot) const { return head * headElems() + d * kKvPage + slot; }
+  int64_t kIndex(int64_t head, int64_t d, int64_t slot) const {
+    return head * headElems() + d * kKvPage + slot;
+  }
   int64_t vIndex(int64_t head, int64_t d, int64_t slot) const {
     return head * headElems() + dim * kKvPage + slot * vDim + d;
   }

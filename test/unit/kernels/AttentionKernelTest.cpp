@@ -1,4 +1,5 @@
-// Attention kernels equal the scalar specification bit for bit: tiles, segments, windows, groups, cache types.
+// Attention kernels equal the scalar specification bit for bit: tiles, segments, windows, groups, cache
+// types.
 #include "codegen/cpu/Attention.h"
 #include "test/unit/kernels/FloatTestUtil.h"
 
@@ -52,7 +53,8 @@ std::vector<std::vector<float>> expected(const AttentionCore &core, Batch &batch
   p.softcap = core.softcap;
   std::vector<std::vector<float>> want(batch.rows(), std::vector<float>(core.qHeads * core.kv.vDim));
   for (int i = 0; i < batch.rows(); ++i)
-    spec::attendRow(p, q.row(i), batch.positions[i], batch.pages(cache, core.kv, batch.rowSeq[i]), want[i].data());
+    spec::attendRow(p, q.row(i), batch.positions[i], batch.pages(cache, core.kv, batch.rowSeq[i]),
+                    want[i].data());
   return want;
 }
 
@@ -66,7 +68,8 @@ void expectRows(const AttentionCore &core, const std::vector<std::vector<float>>
       continue;
     }
     for (int64_t b = 0; b < D / 32; ++b) {
-      spec::ActGroup w = spec::quantizeGroup(&want[i][b * 32]), g = spec::readGroup(layout, act, int64_t(i), b);
+      spec::ActGroup w = spec::quantizeGroup(&want[i][b * 32]),
+                     g = spec::readGroup(layout, act, int64_t(i), b);
       ASSERT_EQ(memcmp(&w, &g, sizeof w), 0) << "row " << i << " group " << b;
     }
   }

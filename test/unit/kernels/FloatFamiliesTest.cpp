@@ -1,4 +1,5 @@
-// From the text of tile.kernel to numbers: every operand of a body reaches the right slot, weight and constant.
+// From the text of tile.kernel to numbers: every operand of a body reaches the right slot, weight and
+// constant.
 #include "codegen/cpu/Emit.h"
 #include "codegen/cpu/spec/Math.h"
 #include "codegen/cpu/spec/Norm.h"
@@ -15,9 +16,9 @@ using namespace ingot::test;
 
 namespace {
 
-const char *const kAttributes =
-    " attributes {domain = #tile.domain<DOMAIN>, isa = \"ISA\", rows = 4 : i64, schedule = #tile.schedule<vector = 32, "
-    "panels = 1, rows = 1, unroll = 1, prefetch = 0, chunk = 0, ops = 64>} {\n";
+const char *const kAttributes = " attributes {domain = #tile.domain<DOMAIN>, isa = \"ISA\", rows = 4 : i64, "
+                                "schedule = #tile.schedule<vector = 32, "
+                                "panels = 1, rows = 1, unroll = 1, prefetch = 0, chunk = 0, ops = 64>} {\n";
 
 std::string kernel(const std::string &head, const std::string &body, const std::string &isa,
                    const char *domain = "rows") {
@@ -67,9 +68,10 @@ void expectActRow(const spec::ActLayout &l, const uint8_t *act, const float *x, 
 
 TEST_P(Families, NormWithResidualAndBothResults) {
   INGOT_NEED_TARGET();
-  build(kernel("n norm ins(%x: !tile.rows<48>, %r: !tile.rows<48>) outs(%y: !tile.rows<48>, %a: !tile.act<48, <i8, "
-               "group = 32, block = 4>>) weights(%g: !qfmt.packed<1x48, f32, row>)",
-               R"(tile.grid rows {
+  build(kernel(
+      "n norm ins(%x: !tile.rows<48>, %r: !tile.rows<48>) outs(%y: !tile.rows<48>, %a: !tile.act<48, <i8, "
+      "group = 32, block = 4>>) weights(%g: !qfmt.packed<1x48, f32, row>)",
+      R"(tile.grid rows {
       %0 = tile.load %r : !tile.rows<48> -> !tile.frag<48>
       %1 = tile.load %x : !tile.rows<48> -> !tile.frag<48>
       %2 = tile.rms_norm %1, %g {eps = 1.0e-3 : f32} : !tile.frag<48>, !qfmt.packed<1x48, f32, row> -> !tile.frag<48>
@@ -78,7 +80,7 @@ TEST_P(Families, NormWithResidualAndBothResults) {
       %4 = tile.quantize %3 : !tile.frag<48> -> !tile.frag<48, <i8, group = 32, block = 4>>
       tile.store %4, %a : !tile.frag<48, <i8, group = 32, block = 4>>, !tile.act<48, <i8, group = 32, block = 4>>
     })",
-               GetParam()));
+      GetParam()));
   Random rng(4);
   RowBuffer x(4, 48), r(4, 48), y(4, 48);
   x.random(rng);
@@ -111,21 +113,22 @@ TEST_P(Families, ElementwiseAndQuantize) {
   const std::string lb = "%1 = tile.load %b {offset = 40 : i64} : !tile.rows<80> -> !tile.frag<40>\n";
   const std::string end = "tile.store %2, %y : !tile.frag<40>, !tile.rows<40>\n}";
   std::string text;
-  text += kernel("gate gate" + two, la + lb + "%2 = tile.gate gelu_tanh %0, %1 : !tile.frag<40>\n" + end, GetParam());
+  text += kernel("gate gate" + two, la + lb + "%2 = tile.gate gelu_tanh %0, %1 : !tile.frag<40>\n" + end,
+                 GetParam());
   text += kernel("add add" + two, la + lb + "%2 = tile.add %0, %1 : !tile.frag<40>\n" + end, GetParam());
   text += kernel("scale scale" + one, la + "%2 = tile.scale %0 {factor = 3.0 : f32} : !tile.frag<40>\n" + end,
                  GetParam());
-  text += kernel("softcap softcap" + one, la + "%2 = tile.softcap %0 {cap = 20.0 : f32} : !tile.frag<40>\n" + end,
-                 GetParam());
+  text += kernel("softcap softcap" + one,
+                 la + "%2 = tile.softcap %0 {cap = 20.0 : f32} : !tile.frag<40>\n" + end, GetParam());
   text += kernel("select select" + one,
                  "tile.grid rows {\n%2 = tile.load %a {selected} : !tile.rows<40> -> !tile.frag<40>\n" + end,
                  GetParam(), "out");
-  text += kernel("quantize quantize ins(%a: !tile.rows<40>) outs(%y: !tile.act<40, <i8, group = 32, block = 2>>)",
-                 la +
-                     "%2 = tile.quantize %0 : !tile.frag<40> -> !tile.frag<40, <i8, group = 32, block = 2>>\n"
-                     "tile.store %2, %y : !tile.frag<40, <i8, group = 32, block = 2>>, !tile.act<40, <i8, group = 32, "
-                     "block = 2>>\n}",
-                 GetParam());
+  text += kernel(
+      "quantize quantize ins(%a: !tile.rows<40>) outs(%y: !tile.act<40, <i8, group = 32, block = 2>>)",
+      la + "%2 = tile.quantize %0 : !tile.frag<40> -> !tile.frag<40, <i8, group = 32, block = 2>>\n"
+           "tile.store %2, %y : !tile.frag<40, <i8, group = 32, block = 2>>, !tile.act<40, <i8, group = 32, "
+           "block = 2>>\n}",
+      GetParam());
   build(text);
   Random rng(5);
   RowBuffer a(4, 40), b(4, 80), y(4, 40);
@@ -139,11 +142,12 @@ TEST_P(Families, ElementwiseAndQuantize) {
     bool two;
     float (*f)(float, float);
   };
-  const Op ops[] = {{"gate", true, [](float g, float u) { return spec::gate(spec::GateKind::GeluTanh, g, u); }},
-                    {"add", true, [](float x, float z) { return x + z; }},
-                    {"scale", false, [](float x, float) { return x * 3.0f; }},
-                    {"softcap", false, [](float x, float) { return spec::softcap(x, 20.0f); }},
-                    {"select", false, [](float x, float) { return x; }}};
+  const Op ops[] = {
+      {"gate", true, [](float g, float u) { return spec::gate(spec::GateKind::GeluTanh, g, u); }},
+      {"add", true, [](float x, float z) { return x + z; }},
+      {"scale", false, [](float x, float) { return x * 3.0f; }},
+      {"softcap", false, [](float x, float) { return spec::softcap(x, 20.0f); }},
+      {"select", false, [](float x, float) { return x; }}};
   for (const Op &op : ops) {
     y.fillNan();
     ingot_args_v1 args = makeArgs();
@@ -172,9 +176,10 @@ TEST_P(Families, RopeThenAttentionInAllForms) {
   INGOT_NEED_TARGET();
   // 4 query heads on 2 kv heads of 32, rotary over 16, per-head norms, window 40.
   std::string text;
-  text += kernel("rope rope_kv ins(%x: !tile.rows<256>) outs(%y: !tile.rows<128>) weights(%gq: !qfmt.packed<1x32, f32, "
-                 "row>, %gk: !qfmt.packed<1x32, f32, row>)",
-                 R"(tile.grid row_heads 6 {
+  text += kernel(
+      "rope rope_kv ins(%x: !tile.rows<256>) outs(%y: !tile.rows<128>) weights(%gq: !qfmt.packed<1x32, f32, "
+      "row>, %gk: !qfmt.packed<1x32, f32, row>)",
+      R"(tile.grid row_heads 6 {
       %0 = tile.load %x : !tile.rows<256> -> !tile.frag<128>
       %1 = tile.rms_norm %0, %gq {eps = 1.0e-6 : f32, groups = 4 : i64} : !tile.frag<128>, !qfmt.packed<1x32, f32, row> -> !tile.frag<128>
       %2 = tile.rope %1 {head_dim = 32 : i64, heads = 4 : i64, rotary_dim = 16 : i64, style = #tile.rope_style<half>, table = 1 : i64} : !tile.frag<128>
@@ -185,7 +190,7 @@ TEST_P(Families, RopeThenAttentionInAllForms) {
       %6 = tile.load %x {offset = 192 : i64} : !tile.rows<256> -> !tile.frag<64>
       tile.kv_store %5, %6 {kv = #tile.kv<heads = 2, dim = 32, v_dim = 32, dtype = "bf16">} : !tile.frag<64>, !tile.frag<64>
     })",
-                 GetParam());
+      GetParam());
   const std::string block = R"(
       %0 = tile.load %q : !tile.rows<128> -> !tile.frag<128>
       %1 = tile.kv_block %0 {block = 64 : i64, kv = #tile.kv<heads = 2, dim = 32, v_dim = 32, dtype = "bf16">, q_heads = 4 : i64, segment = 512 : i64} : !tile.frag<128> -> !tile.state<32> {
@@ -200,20 +205,22 @@ TEST_P(Families, RopeThenAttentionInAllForms) {
   const std::string act = "!tile.act<128, <i8, group = 32, block = 4>>";
   const std::string rowsEnd = "\ntile.store %7, %y : !tile.frag<128>, !tile.rows<128>\n}";
   const std::string normalize = "%7 = tile.normalize %1 : !tile.state<32> -> !tile.frag<128>\n";
-  const std::string quantized = "%8 = tile.quantize %7 : !tile.frag<128> -> !tile.frag<128, <i8, group = 32, block = "
-                                "4>>\ntile.store %8, %y : !tile.frag<128, <i8, group = 32, block = 4>>, " +
-                                act + "\n}";
+  const std::string quantized =
+      "%8 = tile.quantize %7 : !tile.frag<128> -> !tile.frag<128, <i8, group = 32, block = "
+      "4>>\ntile.store %8, %y : !tile.frag<128, <i8, group = 32, block = 4>>, " +
+      act + "\n}";
   text += kernel("all attention ins(%q: !tile.rows<128>) outs(%y: !tile.rows<128>)",
                  "tile.grid items 2 {" + block + normalize + rowsEnd, GetParam());
   text += kernel("all8 attention ins(%q: !tile.rows<128>) outs(%y: " + act + ")",
                  "tile.grid items 2 {" + block + normalize + quantized, GetParam());
   const std::string partials = "!tile.partials<heads = 4, dim = 32, segments = 1>";
-  text += kernel("split attn_split ins(%q: !tile.rows<128>) outs(%y: " + partials + ")",
-                 "tile.grid segments 2 {" + block + "tile.store %1, %y : !tile.state<32>, " + partials + "\n}",
-                 GetParam());
+  text +=
+      kernel("split attn_split ins(%q: !tile.rows<128>) outs(%y: " + partials + ")",
+             "tile.grid segments 2 {" + block + "tile.store %1, %y : !tile.state<32>, " + partials + "\n}",
+             GetParam());
   text += kernel("merge attn_merge ins(%p: " + partials + ") outs(%y: " + act + ")",
-                 "tile.grid rows {\n%1 = tile.load_partials %p {segment = 512 : i64, window = 40 : i64} : " + partials +
-                     " -> !tile.state<32>\n" + normalize + quantized,
+                 "tile.grid rows {\n%1 = tile.load_partials %p {segment = 512 : i64, window = 40 : i64} : " +
+                     partials + " -> !tile.state<32>\n" + normalize + quantized,
                  GetParam());
   build(text);
 
@@ -244,7 +251,8 @@ TEST_P(Families, RopeThenAttentionInAllForms) {
     const float *table = batch.table->data() + batch.positions[i] * 16;
     std::vector<float> y(192);
     for (int h = 0; h < 6; ++h) {
-      spec::rmsNorm(x.row(i) + h * 32, h < 4 ? gq.data() : gk.data(), nullptr, &y[h * 32], 32, 1, h < 4 ? 1e-6f : 1e-5f);
+      spec::rmsNorm(x.row(i) + h * 32, h < 4 ? gq.data() : gk.data(), nullptr, &y[h * 32], 32, 1,
+                    h < 4 ? 1e-6f : 1e-5f);
       spec::rope(&y[h * 32], 16, spec::RopeStyle::Half, table);
     }
     int pos = batch.positions[i];

@@ -1,4 +1,4 @@
-//===- FloatTestUtil.h - what the tests of float kernels share -------------------------------------------===//
+//===- FloatTestUtil.h - what the tests of float kernels share ------------------------------------------===//
 #ifndef INGOT_TEST_UNIT_KERNELS_FLOATTESTUTIL_H
 #define INGOT_TEST_UNIT_KERNELS_FLOATTESTUTIL_H
 
@@ -127,9 +127,9 @@ struct Batch {
   ingot_step_v1 step;
 };
 
-#define INGOT_NEED_TARGET()                                                                                         \
-  const target::Target &tgt = *target::findTarget(GetParam());                                                     \
-  if (!hostRuns(tgt))                                                                                               \
+#define INGOT_NEED_TARGET()                                                                                  \
+  const target::Target &tgt = *target::findTarget(GetParam());                                               \
+  if (!hostRuns(tgt))                                                                                        \
   GTEST_SKIP() << "this machine lacks " << tgt.name.str()
 
 } // namespace ingot::test

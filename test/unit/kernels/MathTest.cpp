@@ -1,6 +1,6 @@
 // Emitted elementary functions and half conversions equal the scalar specification bit for bit.
-#include "codegen/cpu/Lanes.h"
 #include "codegen/cpu/Math.h"
+#include "codegen/cpu/Lanes.h"
 #include "test/unit/kernels/FloatTestUtil.h"
 
 using namespace ingot;
@@ -12,8 +12,9 @@ namespace {
 class MathKernels : public testing::TestWithParam<const char *> {};
 
 std::vector<float> inputs() {
-  std::vector<float> v{0.0f,   -0.0f,   1.0f,     -1.0f,    INFINITY,  -INFINITY, 88.0f,   88.1f,    -87.3f,  -87.31f,
-                       1e-45f, -1e-45f, 0x1p-126f, 3.4e38f, -3.4e38f, 1e-30f,    65519.f, 65520.0f, 0x1p-25f, 0x1.8p-25f};
+  std::vector<float> v{0.0f,     -0.0f,  1.0f,    -1.0f,    INFINITY, -INFINITY, 88.0f,
+                       88.1f,    -87.3f, -87.31f, 1e-45f,   -1e-45f,  0x1p-126f, 3.4e38f,
+                       -3.4e38f, 1e-30f, 65519.f, 65520.0f, 0x1p-25f, 0x1.8p-25f};
   Random r(7);
   for (int i = 0; i < 200000; ++i)
     v.push_back(r.normal() * std::ldexp(1.0f, int(r.below(24)) - 12));
@@ -102,7 +103,10 @@ TEST_P(MathKernels, LanesTouchNothingBeyond) {
       Buffer<uint8_t> in(64), out(128, 0xab);
       Buffer<float> wide(16);
       for (int i = 0; i < 16; ++i)
-        spec::kvStore(in.data(), i, float(i) + 0.5f, t == 0 ? spec::KvType::F32 : t == 1 ? spec::KvType::F16 : spec::KvType::Bf16);
+        spec::kvStore(in.data(), i, float(i) + 0.5f,
+                      t == 0   ? spec::KvType::F32
+                      : t == 1 ? spec::KvType::F16
+                               : spec::KvType::Bf16);
       ingot_step_v1 step = makeStep(1);
       ingot_args_v1 args = makeArgs();
       args.slot[0] = in.data();

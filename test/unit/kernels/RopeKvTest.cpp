@@ -89,12 +89,14 @@ TEST_P(RopeKernels, EqualTheSpecification) {
       std::vector<uint8_t> got(size_t(batch.nPages) * s.kv.pageBytes(), 0x5a), want = got;
       std::vector<std::vector<float>> wantQ(rows);
       for (int i = 0; i < rows; ++i) {
-        auto head = [&](const float *x, const std::optional<unsigned> &g, const Buffer<float> &gamma, float eps) {
+        auto head = [&](const float *x, const std::optional<unsigned> &g, const Buffer<float> &gamma,
+                        float eps) {
           std::vector<float> v(x, x + c.dim);
           if (g)
             spec::rmsNorm(x, gamma.data(), nullptr, v.data(), c.dim, 1, eps);
           if (c.rotaryDim)
-            spec::rope(v.data(), c.rotaryDim, c.style, batch.table->data() + batch.positions[i] * c.rotaryDim);
+            spec::rope(v.data(), c.rotaryDim, c.style,
+                       batch.table->data() + batch.positions[i] * c.rotaryDim);
           return v;
         };
         const float *pq = c.fused ? fused.row(i) : qs.row(i), *pk = c.fused ? fused.row(i) + q : ks.row(i),

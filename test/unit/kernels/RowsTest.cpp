@@ -32,7 +32,8 @@ TEST_P(RowKernels, Quantize) {
     int64_t D, R;
     bool out;
   };
-  const Case cases[] = {{32, 1, false}, {576, 1, false}, {576, 12, false}, {40, 4, true}, {24, 8, false}, {49, 2, false}, {2048, 12, true}};
+  const Case cases[] = {{32, 1, false}, {576, 1, false}, {576, 12, false}, {40, 4, true},
+                        {24, 8, false}, {49, 2, false},  {2048, 12, true}};
   KernelSet set(tgt);
   int n = 0;
   for (const Case &c : cases) {
@@ -88,10 +89,11 @@ TEST_P(RowKernels, Norm) {
     int64_t D, groups, R; // R 0: no packed result
     bool rows, residual, inPlace;
   };
-  const Case cases[] = {{576, 1, 1, false, false, false}, {576, 1, 12, true, false, false}, {576, 1, 0, true, true, false},
-                        {40, 1, 2, true, true, false},   {24, 1, 8, false, false, false},   {72, 3, 0, true, false, true},
-                        {128, 2, 0, true, false, false}, {49, 1, 4, false, true, false},    {640, 1, 0, true, true, true},
-                        {2048, 1, 12, false, false, false}};
+  const Case cases[] = {{576, 1, 1, false, false, false}, {576, 1, 12, true, false, false},
+                        {576, 1, 0, true, true, false},   {40, 1, 2, true, true, false},
+                        {24, 1, 8, false, false, false},  {72, 3, 0, true, false, true},
+                        {128, 2, 0, true, false, false},  {49, 1, 4, false, true, false},
+                        {640, 1, 0, true, true, true},    {2048, 1, 12, false, false, false}};
   KernelSet set(tgt);
   int n = 0;
   auto makeSpec = [](const Case &c) {
@@ -134,7 +136,8 @@ TEST_P(RowKernels, Norm) {
       Buffer<uint8_t> act(l.bytes(rows));
       std::vector<std::vector<float>> want(rows, std::vector<float>(c.D));
       for (size_t i = 0; i < rows; ++i)
-        spec::rmsNorm(x.row(i), gamma.data(), c.residual ? res.row(i) : nullptr, want[i].data(), c.D, c.groups, s.eps);
+        spec::rmsNorm(x.row(i), gamma.data(), c.residual ? res.row(i) : nullptr, want[i].data(), c.D,
+                      c.groups, s.eps);
       ingot_step_v1 step = makeStep(rows);
       ingot_args_v1 args = makeArgs();
       args.weight[0] = reinterpret_cast<const uint8_t *>(gamma.data());

@@ -52,7 +52,8 @@ TEST_P(SpecAttention, MatchesDouble) {
       for (int64_t k = k0; k <= p; ++k) {
         double acc = 0;
         for (int64_t d = 0; d < c.dim; ++d)
-          acc += double(q[h * c.dim + d]) * spec::kvLoad(table[k / 16], s.kv.kIndex(h / c.group, d, k % 16), c.type);
+          acc += double(q[h * c.dim + d]) *
+                 spec::kvLoad(table[k / 16], s.kv.kIndex(h / c.group, d, k % 16), c.type);
         acc *= s.scale;
         if (c.softcap > 0)
           acc = c.softcap * std::tanh(acc / c.softcap);
@@ -72,7 +73,8 @@ TEST_P(SpecAttention, MatchesDouble) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SpecAttention,
-                         testing::Values(Case{64, 1, 3, 0, 5, 0, spec::KvType::F16}, Case{24, 2, 1, 0, 130, 0, spec::KvType::F32},
+                         testing::Values(Case{64, 1, 3, 0, 5, 0, spec::KvType::F16},
+                                         Case{24, 2, 1, 0, 130, 0, spec::KvType::F32},
                                          Case{40, 1, 2, 100, 700, 0, spec::KvType::Bf16},
                                          Case{64, 1, 1, 0, 1300, 0, spec::KvType::F16},
                                          Case{32, 1, 1, 512, 1300, 0, spec::KvType::F32},

@@ -129,7 +129,8 @@ TEST(SpecRope, AgainstComplexRotation) {
       }
       spec::rope(y.data(), rd, style, table.data());
       for (int i = 0; i < rd / 2; ++i) {
-        int a = style == spec::RopeStyle::Half ? i : 2 * i, b = style == spec::RopeStyle::Half ? i + rd / 2 : 2 * i + 1;
+        int a = style == spec::RopeStyle::Half ? i : 2 * i,
+            b = style == spec::RopeStyle::Half ? i + rd / 2 : 2 * i + 1;
         EXPECT_NEAR(y[a], x[a] * std::cos(angle[i]) - x[b] * std::sin(angle[i]), 1e-6);
         EXPECT_NEAR(y[b], x[a] * std::sin(angle[i]) + x[b] * std::cos(angle[i]), 1e-6);
       }
