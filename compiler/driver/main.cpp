@@ -1,8 +1,9 @@
 //===- main.cpp - the `ingot` command
 //----------------------------------------------------------------------===//
 
-#include "compiler/api/CompileToFile.h"
-#include "compiler/api/ModelLoader.h"
+#include "compiler/api/ModelText.h"
+#include "compiler/api/ingot.h"
+#include "compiler/driver/ModelLoader.h"
 #include "compiler/driver/Progress.h"
 #include "runtime/main/Commands.h"
 
@@ -43,23 +44,42 @@ static int runBinary(const std::string &path, int argc, char **argv) {
   return main_::fail("cannot run " + path + ": " + std::strerror(errno));
 }
 
+static void print(FILE *file, const char *text, uint64_t bytes) { std::fwrite(text, 1, bytes, file); }
+
 static int compile(const main_::Options &options, driver::Progress &progress) {
-  api::CompileRequest request;
-  request.options = options;
-  request.runtimeDir = runtimeFolder();
-  if (!options.quiet)
-    request.onProgress = [&](const char *what, const char *unit, uint64_t done, uint64_t total) {
-      progress.update(what, unit, done, total);
-    };
-  std::string error;
-  if (!api::compileToFile(request, error))
-    return main_::fail(error);
+  const main_::CompileCommand &command = options.compile;
+  ingot_compile_options o = driver::compileOptions(options.load, command.target, options.quiet, progress);
+  std::string support = runtimeFolder();
+  o.emit = command.emit == "obj"    ? INGOT_EMIT_OBJECT
+           : command.emit == "pack" ? INGOT_EMIT_PACK
+                                    : INGOT_EMIT_EXECUTABLE;
+  o.support_dir = support.c_str();
+  o.chunk = options.load.chunk ? options.load.chunk : -1;
+  o.stop_after = command.stopAfter.c_str();
+  o.start_from = command.startFrom.c_str();
+  o.ir_file = command.ir.c_str();
+  std::vector<const char *> passes;
+  for (const std::string &pass : command.printIrAfter)
+    passes.push_back(pass.c_str());
+  o.print_ir_after = passes.data();
+  o.n_print_ir_after = static_cast<uint32_t>(passes.size());
+  o.on_ir = [](void *, const char *text, uint64_t bytes) { print(stderr, text, bytes); };
+  o.on_text = [](void *, const char *text, uint64_t bytes) { print(stdout, text, bytes); };
+  bool toOutput = command.output == "-";
+  if (toOutput && command.stopAfter.empty())
+    return main_::fail("-o -: only the text of --stop-after can go to standard output");
+  driver::Message message;
+  if (ingot_compile_file(options.load.model.c_str(), toOutput ? nullptr : command.output.c_str(), &o,
+                         message.text, sizeof(message.text)) != INGOT_OK)
+    return main_::fail(message.text);
+  if (std::fflush(stdout) != 0)
+    return main_::fail(std::string("cannot write to standard output: ") + std::strerror(errno));
   return main_::ExitOk;
 }
 
 int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  main_::ParseResult parsed = main_::parseOptions(argc, argv, /*binary=*/false, api::versionText());
+  main_::ParseResult parsed = main_::parseOptions(argc, argv, /*binary=*/false, ingot_version());
   if (!parsed.run)
     return parsed.status;
   driver::Progress progress;
@@ -71,7 +91,6 @@ int main(int argc, char **argv) {
           "--kernels=ref needs the model file: a compiled binary carries its own kernels alone");
     return runBinary(parsed.options.load.model, argc, argv);
   }
-  auto loader = api::createModelLoader([&](const char *what, const char *unit, uint64_t done,
-                                           uint64_t total) { progress.update(what, unit, done, total); });
+  auto loader = driver::createModelLoader(progress);
   return main_::runCommand(parsed.options, *loader);
 }

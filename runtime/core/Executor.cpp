@@ -1,5 +1,6 @@
 //===- Executor.cpp -------------------------------------------------------------------------------------===//
 #include "runtime/core/Executor.h"
+#include "runtime/device/cpu/ThreadState.h"
 
 #include <algorithm>
 #include <cassert>
@@ -157,6 +158,27 @@ bool Executor::run(ingot_step_v1 &s, std::string &error, const TapFn *taps) {
     return false;
   }
   return true;
+}
+
+void Executor::forEach(uint32_t n, const std::function<void(uint32_t, unsigned)> &fn) {
+  if (n <= 1 || threads() == 1) {
+    cpu::MxcsrScope mxcsr;
+    for (uint32_t i = 0; i < n; ++i)
+      fn(i, 0);
+    return;
+  }
+  struct Work {
+    const std::function<void(uint32_t, unsigned)> &fn;
+    uint32_t n;
+    std::atomic<uint32_t> next;
+  } work{fn, n, {0}};
+  pool->run(
+      [](void *context, unsigned worker) {
+        auto &w = *static_cast<Work *>(context);
+        for (uint32_t i; (i = w.next.fetch_add(1, std::memory_order_relaxed)) < w.n;)
+          w.fn(i, worker);
+      },
+      &work);
 }
 
 const float *Executor::logits(uint32_t out) const {

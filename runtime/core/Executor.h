@@ -57,6 +57,10 @@ public:
   /// where given, sees every tap of the program (one more barrier at each).
   bool run(ingot_step_v1 &step, std::string &error, const TapFn *taps = nullptr);
 
+  /// Calls fn(index, worker) for every index below n, spread over the workers; returns when all are done. The
+  /// floating-point mode is that of kernels.
+  void forEach(uint32_t n, const std::function<void(uint32_t index, unsigned worker)> &fn);
+
   /// Logits of entry `out` of the last step's out_rows: module().vocab floats.
   const float *logits(uint32_t out) const;
 

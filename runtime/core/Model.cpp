@@ -1,5 +1,6 @@
 //===- Model.cpp ----------------------------------------------------------------------------------------===//
 #include "runtime/core/Model.h"
+#include "runtime/core/ChatText.h"
 #include "runtime/core/ModuleCheck.h"
 #include "runtime/device/cpu/CpuFeatures.h"
 #include "runtime/device/cpu/Topology.h"
@@ -107,25 +108,7 @@ bool Model::renderChat(const nlohmann::ordered_json &messages, const nlohmann::o
             (templateError.empty() ? ": the model has no chat template" : ": " + templateError);
     return false;
   }
-  chat::ChatOptions options;
-  options.addGenerationPrompt = generationPrompt;
-  auto special = [&](const std::string &given, int32_t id) -> std::optional<std::string> {
-    if (!given.empty())
-      return given;
-    return tok && id >= 0 ? std::optional<std::string>(tok->tokenText(id)) : std::nullopt;
-  };
-  options.bosToken = special(modelMeta.bosToken, tok ? tok->bos() : -1);
-  options.eosToken = special(modelMeta.eosToken, tok ? tok->eos() : -1);
-  if (extra.is_object())
-    for (const auto &[key, value] : extra.items()) {
-      if (key == "tools")
-        options.tools = value;
-      else if (key == "documents")
-        options.documents = value;
-      else
-        options.kwargs[key] = value;
-    }
-  return chat::renderChat(*chatTemplate, messages, options, out, error);
+  return core::renderChat(*chatTemplate, tok.get(), modelMeta, messages, extra, generationPrompt, out, error);
 }
 
 bool Model::encodeChat(const chat::Rendered &rendered, std::vector<int32_t> &ids, std::string &error) const {
@@ -133,13 +116,7 @@ bool Model::encodeChat(const chat::Rendered &rendered, std::vector<int32_t> &ids
     error = packFile->name() + ": the model has no tokenizer";
     return false;
   }
-  std::vector<token::TextSegment> segments;
-  for (const chat::Rendered::Segment &s : rendered.segments)
-    segments.push_back({s.text, !s.fromUser});
-  // Templates that write BOS themselves must not get a second one.
-  std::string text = rendered.text(), bos = tok->bos() >= 0 ? tok->tokenText(tok->bos()) : std::string();
-  bool hasBos = !bos.empty() && text.compare(0, bos.size(), bos) == 0;
-  ids = tok->encodeSegments(segments, tok->addBos() && !hasBos);
+  ids = core::encodeChat(*tok, rendered);
   return true;
 }
 

@@ -3,22 +3,8 @@
 
 #include "runtime/main/Artefact.h"
 
-// Whichever variants were linked in; the others are null.
-extern "C" {
-__attribute__((weak)) const ingot_module_v1 *ingot_module_query_avx2(uint32_t);
-__attribute__((weak)) const ingot_module_v1 *ingot_module_query_avx512(uint32_t);
-__attribute__((weak)) const ingot_module_v1 *ingot_module_query_vnni(uint32_t);
-__attribute__((weak)) const ingot_module_v1 *ingot_module_query_amx(uint32_t);
-__attribute__((weak)) const ingot_module_v1 *ingot_module_query_ref(uint32_t);
-}
-
 namespace ingot::main_ {
 namespace {
-
-struct LinkedVariant {
-  const char *isa;
-  ingot_module_query_fn query;
-};
 
 class SelfLoader final : public ArtefactLoader {
 public:
@@ -30,23 +16,9 @@ public:
     }
     auto artefact = std::make_unique<Artefact>();
     artefact->pack = weights::Pack::openSelf(error);
-    if (!artefact->pack || !readMeta(*artefact, error))
+    if (!artefact->pack)
       return nullptr;
-    const LinkedVariant linked[] = {{"avx2", ingot_module_query_avx2},
-                                    {"avx512", ingot_module_query_avx512},
-                                    {"vnni", ingot_module_query_vnni},
-                                    {"amx", ingot_module_query_amx},
-                                    {"ref", ingot_module_query_ref}};
-    for (const LinkedVariant &variant : linked) {
-      if (!variant.query)
-        continue;
-      // The query function only returns an address: it runs on any CPU.
-      const ingot_module_v1 *module = variant.query(INGOT_ABI_VERSION);
-      if (!module)
-        continue;
-      artefact->variants.push_back(
-          {variant.isa, [module](std::string &) { return module; }, module->features});
-    }
+    artefact->variants = core::linkedVariants();
     return artefact;
   }
 
@@ -79,10 +51,6 @@ TextParts textParts(const weights::Pack &pack, std::shared_ptr<void> owner) {
   parts.tokenizer = pack.tokenizer().data;
   parts.tokenizerBytes = pack.tokenizer().size;
   return parts;
-}
-
-bool readMeta(Artefact &artefact, std::string &error) {
-  return weights::parseMeta(artefact.pack->meta(), artefact.pack->name(), artefact.meta, error);
 }
 
 } // namespace ingot::main_

@@ -3,30 +3,21 @@
 #ifndef INGOT_RUNTIME_MAIN_ARTEFACT_H
 #define INGOT_RUNTIME_MAIN_ARTEFACT_H
 
-#include "runtime/abi/ingot_abi.h"
+#include "runtime/core/Model.h"
 #include "runtime/main/Options.h"
-#include "runtime/weights/Meta.h"
 #include "runtime/weights/Pack.h"
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace ingot::main_ {
 
-/// Code of one variant. `query` may load it first; null and a message where that fails.
-struct VariantCode {
-  std::string isa;
-  std::function<const ingot_module_v1 *(std::string &error)> query;
-  std::string features; ///< comma-separated CPU features that the code needs
-};
-
 struct Artefact {
   std::shared_ptr<void> owner; ///< keeps code and memory alive; destroyed last
   std::unique_ptr<weights::Pack> pack;
-  weights::ModelMeta meta;
-  std::vector<VariantCode> variants;
+  std::vector<core::VariantQuery> variants;
+  bool inMemory = false; ///< the pack is in memory: its weights are used where they are
 };
 
 /// What tokenizing and rendering chats need; `meta` and `tokenizer` live as long as `owner`.
@@ -56,9 +47,6 @@ std::unique_ptr<ArtefactLoader> createSelfLoader();
 
 /// Views of an open pack.
 TextParts textParts(const weights::Pack &pack, std::shared_ptr<void> owner);
-
-/// Reads META of an open pack.
-bool readMeta(Artefact &artefact, std::string &error);
 
 } // namespace ingot::main_
 

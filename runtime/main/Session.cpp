@@ -3,9 +3,6 @@
 
 #include "runtime/main/Session.h"
 
-#include "runtime/core/ModuleCheck.h"
-#include "runtime/device/cpu/CpuFeatures.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <random>
@@ -29,80 +26,49 @@ std::unique_ptr<Session> Session::create(std::unique_ptr<Artefact> artefact, con
                                          uint32_t sequences, std::string &error) {
   std::unique_ptr<Session> session(new Session());
   session->load = options;
-  std::vector<cpu::Variant> variants;
-  for (const VariantCode &variant : artefact->variants)
-    variants.push_back({variant.isa, variant.features});
-  int chosen =
-      cpu::chooseVariant(variants, cpu::CpuFeatures::detect(/*requestAmx=*/true), options.isa, error);
-  if (chosen < 0)
+  core::ModelOptions open;
+  open.variants = std::move(artefact->variants);
+  open.isa = options.isa;
+  open.mode = options.map || artefact->inMemory ? weights::LoadMode::Map : weights::LoadMode::Read;
+  open.loadThreads = options.threads;
+  core::OpenFault fault;
+  session->owner = std::move(artefact->owner);
+  session->model = core::Model::open(std::move(artefact->pack), open, fault, error);
+  if (!session->model)
     return nullptr;
-  const ingot_module_v1 *module = artefact->variants[chosen].query(error);
-  if (!module || !core::checkModule(module, error))
-    return nullptr;
-  session->code = module;
-  const std::string &name = artefact->pack->name();
-  if (module->weight_hash != artefact->pack->header().weight_hash ||
-      module->weight_bytes != artefact->pack->header().weight_bytes) {
-    error = name + ": the weights were packed for other code";
-    return nullptr;
-  }
-  weights::LoadMode mode = options.map ? weights::LoadMode::Map : weights::LoadMode::Read;
-  if (!artefact->pack->loadWeights(mode, std::max(1u, options.threads ? options.threads : 2u),
-                                   session->weights, error))
-    return nullptr;
+  const ingot_module_v1 &module = session->model->module();
   core::ExecutorOptions executor;
   executor.threads = options.threads;
   executor.kvPages =
-      options.kvPages ? static_cast<uint32_t>(options.kvPages) : defaultPages(*module, sequences);
-  session->exec = core::Executor::create(*module, session->weights.data(), executor, error);
+      options.kvPages ? static_cast<uint32_t>(options.kvPages) : defaultPages(module, sequences);
+  session->exec = core::Executor::create(module, session->model->weights(), executor, error);
   if (!session->exec)
     return nullptr;
-  session->artefact = std::move(artefact);
-  if (!session->textModel.open(textParts(session->pack(), nullptr), options.chatTemplateFile, error))
+  if (!session->textModel.open(textParts(session->pack(), nullptr), options.chatTemplateFile, error,
+                               session->model->tokenizer()))
     return nullptr;
   return session;
 }
-
-namespace {
-
-class Text final : public batch::TextStream {
-public:
-  explicit Text(const token::Tokenizer &tokenizer)
-      : decoder(tokenizer, /*skipSpecial=*/true, /*atStart=*/false) {}
-  std::string push(int32_t id) override { return decoder.push(id); }
-  std::string flush() override { return decoder.flush(); }
-
-private:
-  token::StreamDecoder decoder;
-};
-
-} // namespace
 
 std::unique_ptr<batch::Engine> Session::createEngine(bool endTokens) {
   batch::EngineOptions options;
   options.maxSeqs = static_cast<uint32_t>(load.maxSeqs);
   options.chunk = static_cast<uint32_t>(load.chunk);
   if (endTokens)
-    options.eosIds = artefact->meta.generation.eosIds;
-  std::string ignored;
-  if (const token::Tokenizer *tokenizer = textModel.tokenizer(ignored)) {
-    for (int32_t id : tokenizer->endIds())
-      if (endTokens && std::find(options.eosIds.begin(), options.eosIds.end(), id) == options.eosIds.end())
-        options.eosIds.push_back(id);
-    options.textStreams = [tokenizer] { return std::make_unique<Text>(*tokenizer); };
-  }
+    options.eosIds = model->eosIds();
+  options.textStreams = model->textStreams();
   return std::make_unique<batch::Engine>(*exec, std::move(options));
 }
 
 bool Session::requestOptions(const SamplingOptions &sampling, batch::RequestOptions &out,
                              std::string &error) const {
-  const weights::GenerationConfig &model = artefact->meta.generation;
+  const weights::GenerationConfig &published = model->meta().generation;
   sample::SamplingParams &params = out.sampling;
-  params.temperature = sampling.temperature.value_or(model.temperature.value_or(0.0));
-  params.topK = static_cast<int32_t>(sampling.topK.value_or(model.topK.value_or(0)));
-  params.topP = sampling.topP.value_or(model.topP.value_or(1.0));
-  params.minP = sampling.minP.value_or(model.minP.value_or(0.0));
-  params.repetitionPenalty = sampling.repetitionPenalty.value_or(model.repetitionPenalty.value_or(1.0));
+  params.temperature = sampling.temperature.value_or(published.temperature.value_or(0.0));
+  params.topK = static_cast<int32_t>(sampling.topK.value_or(published.topK.value_or(0)));
+  params.topP = sampling.topP.value_or(published.topP.value_or(1.0));
+  params.minP = sampling.minP.value_or(published.minP.value_or(0.0));
+  params.repetitionPenalty = sampling.repetitionPenalty.value_or(published.repetitionPenalty.value_or(1.0));
   params.presencePenalty = sampling.presencePenalty;
   params.frequencyPenalty = sampling.frequencyPenalty;
   params.penaltyWindow = static_cast<int32_t>(sampling.penaltyWindow);
@@ -129,7 +95,7 @@ bool Session::requestOptions(const SamplingOptions &sampling, batch::RequestOpti
   for (int64_t id : sampling.stopIds)
     out.stopIds.push_back(static_cast<int32_t>(id));
   out.ignoreEos = sampling.ignoreEos;
-  return sample::checkParams(params, code->vocab, error);
+  return sample::checkParams(params, module().vocab, error);
 }
 
 } // namespace ingot::main_

@@ -21,9 +21,9 @@ public:
   static std::unique_ptr<Session> create(std::unique_ptr<Artefact> artefact, const LoadOptions &options,
                                          uint32_t sequences, std::string &error);
 
-  const weights::ModelMeta &meta() const { return artefact->meta; }
-  const weights::Pack &pack() const { return *artefact->pack; }
-  const ingot_module_v1 &module() const { return *code; }
+  const weights::ModelMeta &meta() const { return model->meta(); }
+  const weights::Pack &pack() const { return model->pack(); }
+  const ingot_module_v1 &module() const { return model->module(); }
   core::Executor &executor() { return *exec; }
   const LoadOptions &options() const { return load; }
 
@@ -39,10 +39,9 @@ public:
 private:
   Session() = default;
 
-  std::unique_ptr<Artefact> artefact;
+  std::shared_ptr<void> owner; ///< of code and memory, destroyed last
+  std::shared_ptr<core::Model> model;
   LoadOptions load;
-  const ingot_module_v1 *code = nullptr;
-  weights::WeightMemory weights;
   std::unique_ptr<core::Executor> exec;
   TextModel textModel;
 };

@@ -2,6 +2,7 @@
 //----------------------------------------------===//
 
 #include "runtime/main/TextModel.h"
+#include "runtime/core/ChatText.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -33,7 +34,9 @@ bool TextModel::open(const Options &options, ArtefactLoader &loader, std::string
          open(std::move(opened), options.load.chatTemplateFile, error);
 }
 
-bool TextModel::open(TextParts given, const std::string &file, std::string &error) {
+bool TextModel::open(TextParts given, const std::string &file, std::string &error,
+                     const token::Tokenizer *loaded) {
+  tok = loaded;
   parts = std::move(given);
   templateFile = file;
   return weights::parseMeta(parts.meta, parts.name, metaData, error);
@@ -47,16 +50,16 @@ std::string TextModel::reason(const char *member) const {
 
 const token::Tokenizer *TextModel::tokenizer(std::string &error) {
   if (tok)
-    return tok.get();
+    return tok;
   if (!parts.tokenizerBytes) {
     std::string why = reason("tokenizer_error");
     error = parts.name + ": the model has no tokenizer" + (why.empty() ? "" : ": " + why);
     return nullptr;
   }
-  tok = token::Tokenizer::load(parts.tokenizer, parts.tokenizerBytes, error);
-  if (!tok)
+  own = token::Tokenizer::load(parts.tokenizer, parts.tokenizerBytes, error);
+  if (!own)
     error = parts.name + ": tokenizer: " + error;
-  return tok.get();
+  return tok = own.get();
 }
 
 bool TextModel::loadTemplate(std::string &error) {
@@ -89,27 +92,7 @@ bool TextModel::renderChat(const nlohmann::ordered_json &messages, const nlohman
   const token::Tokenizer *tokenizer = this->tokenizer(error);
   if (!tokenizer)
     return false;
-  auto special = [&](const std::string &given, int32_t id) -> std::optional<std::string> {
-    if (!given.empty())
-      return given;
-    if (id >= 0)
-      return tokenizer->tokenText(id);
-    return std::nullopt;
-  };
-  chat::ChatOptions options;
-  options.addGenerationPrompt = generationPrompt;
-  options.bosToken = special(metaData.bosToken, tokenizer->bos());
-  options.eosToken = special(metaData.eosToken, tokenizer->eos());
-  options.kwargs = nlohmann::ordered_json::object();
-  for (const auto &[key, value] : extra.items()) {
-    if (key == "tools")
-      options.tools = value;
-    else if (key == "documents")
-      options.documents = value;
-    else
-      options.kwargs[key] = value;
-  }
-  if (chat::renderChat(*chatTemplate, messages, options, out, error))
+  if (core::renderChat(*chatTemplate, tokenizer, metaData, messages, extra, generationPrompt, out, error))
     return true;
   error = (templateFile.empty() ? parts.name : templateFile) + ": " + error;
   return false;
@@ -120,13 +103,7 @@ bool TextModel::encodeChat(const nlohmann::ordered_json &messages, const nlohman
   chat::Rendered rendered;
   if (!renderChat(messages, extra, /*generationPrompt=*/true, rendered, error))
     return false;
-  std::vector<token::TextSegment> segments;
-  for (const chat::Rendered::Segment &segment : rendered.segments)
-    segments.push_back({segment.text, !segment.fromUser});
-  // Templates write BOS themselves; a tokenizer that adds one would double it.
-  std::string text = rendered.text(), bos = tok->bos() >= 0 ? tok->tokenText(tok->bos()) : "";
-  bool hasBos = !bos.empty() && text.rfind(bos, 0) == 0;
-  ids = tok->encodeSegments(segments, /*addSpecial=*/tok->addBos() && !hasBos);
+  ids = core::encodeChat(*tok, rendered);
   if (ids.empty())
     error = "the rendered chat is empty";
   return !ids.empty();

@@ -16,8 +16,10 @@ class TextModel {
 public:
   /// From a command line: the model is opened without its weights.
   bool open(const Options &options, ArtefactLoader &loader, std::string &error);
-  /// From what is open already; `parts` stays alive through its owner.
-  bool open(TextParts parts, const std::string &templateFile, std::string &error);
+  /// From what is open already; `parts` stays alive through its owner. `loaded`: its tokenizer, where that is
+  /// loaded.
+  bool open(TextParts parts, const std::string &templateFile, std::string &error,
+            const token::Tokenizer *loaded = nullptr);
 
   const weights::ModelMeta &meta() const { return metaData; }
   /// The tokenizer; null and a message where the model has none.
@@ -42,7 +44,8 @@ private:
   TextParts parts;
   std::string templateFile;
   weights::ModelMeta metaData;
-  std::unique_ptr<token::Tokenizer> tok;
+  std::unique_ptr<token::Tokenizer> own;
+  const token::Tokenizer *tok = nullptr; ///< `own`, or of whoever opened this
   std::unique_ptr<chat::Template> chatTemplate;
 };
 

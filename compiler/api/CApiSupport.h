@@ -1,0 +1,37 @@
+//===- CApiSupport.h - what the halves of libingot's C API share (private)
+//--------------------------------===//
+#ifndef INGOT_COMPILER_API_CAPISUPPORT_H
+#define INGOT_COMPILER_API_CAPISUPPORT_H
+
+#include "compiler/api/ingot.h"
+#include "compiler/pipeline/Compiler.h"
+#include "runtime/core/CStructs.h"
+
+#include <mutex>
+
+namespace ingot::api {
+
+/// Runs `body(error)`, which returns a status, and hands its message out.
+template <typename Body> int32_t answer(char *message, size_t size, Body body) {
+  std::string error;
+  int32_t status = body(error);
+  core::writeMessage(error, message, size);
+  return status;
+}
+
+/// Checks the caller's options and turns them into the pipeline's; a status.
+int32_t readOptions(const char *model, const ingot_compile_options *given, pipeline::CompileOptions &out,
+                    std::string &error);
+
+/// Guards the state that LLVM and lld keep per process. A child that is forked must not inherit a lock of
+/// theirs that another thread holds.
+std::unique_lock<std::mutex> lockCompiler();
+
+inline int32_t failed(llvm::Error failure, std::string &error) {
+  error = toString(std::move(failure));
+  return INGOT_FAILED;
+}
+
+} // namespace ingot::api
+
+#endif // INGOT_COMPILER_API_CAPISUPPORT_H
