@@ -13,7 +13,8 @@ Engine::Engine(core::Executor &executor, EngineOptions opts)
     : exec(executor), options(std::move(opts)),
       maxSeqs(std::min(options.maxSeqs ? options.maxSeqs : executor.module().max_seqs,
                        executor.module().max_seqs)),
-      chunk(std::clamp(options.chunk, 1u, executor.maxRows())), pool(executor.cache().pages()) {
+      chunk(std::clamp(options.chunk, 1u, executor.maxRows())), pool(executor.cache().pages()),
+      samplers(executor.threads()) {
   local.pagesTotal = pool.total();
   published = local;
 }

@@ -88,7 +88,7 @@ private:
   void admit(uint32_t &promptRows, uint32_t &rows);
   bool execute(std::string &error);
   void sampleRows();
-  bool accept(Sequence &s, const float *logits);
+  void accept(Sequence &s, const sample::Drawn &drawn);
   void finish(SequencePtr s, Finish how, std::string error = {});
   void finishMarked();
   void publish();
@@ -97,7 +97,7 @@ private:
   const EngineOptions options;
   const uint32_t maxSeqs, chunk;
   kv::PagePool pool;
-  sample::Sampler sampler;
+  std::vector<sample::Sampler> samplers; ///< One per worker: they hold buffers only.
 
   // Of the stepping thread.
   std::mutex stepping;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <new>
 
 namespace ingot::batch {
 
@@ -86,19 +87,28 @@ bool Engine::execute(std::string &error) {
 }
 
 void Engine::sampleRows() {
+  // Draws are independent and may read a large vocabulary each; what follows from them is told in order.
+  std::vector<sample::Drawn> drawn(outSeqs.size());
+  exec.forEach(uint32_t(outSeqs.size()), [&](uint32_t i, unsigned worker) {
+    Sequence &s = *outSeqs[i];
+    bool ok = false;
+    try {
+      ok = samplers[worker].draw(exec.logits(i), exec.module().vocab, s.options.sampling, s.tokens, s.drawn(),
+                                 drawn[i], s.error);
+    } catch (const std::bad_alloc &) {
+      s.error = "no memory for sampling";
+    }
+    if (!ok) {
+      s.ended = true;
+      s.how = Finish::Error;
+    }
+  });
   for (size_t i = 0; i < outSeqs.size(); ++i)
-    accept(*outSeqs[i], exec.logits(uint32_t(i)));
+    if (!outSeqs[i]->ended)
+      accept(*outSeqs[i], drawn[i]);
 }
 
-bool Engine::accept(Sequence &s, const float *logits) {
-  sample::Drawn drawn;
-  std::string error;
-  if (!sampler.draw(logits, exec.module().vocab, s.options.sampling, s.tokens, s.drawn(), drawn, error)) {
-    s.ended = true;
-    s.how = Finish::Error;
-    s.error = error;
-    return false;
-  }
+void Engine::accept(Sequence &s, const sample::Drawn &drawn) {
   s.last = Clock::now();
   if (s.drawn() == 0)
     s.first = s.last;
@@ -142,7 +152,6 @@ bool Engine::accept(Sequence &s, const float *logits) {
       s.how = Finish::Cancelled;
     }
   }
-  return true;
 }
 
 void Engine::finishMarked() {
