@@ -70,8 +70,9 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
     r.rows = block % 12 == 0 ? 12 : block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
   r.prefetch = rows <= 8 ? 16384 : 0; // in the chunk class: of the tail's few rows
   if (rows == 0) {
-    // A chunk of activations of about 96 KB stays in L2 while the panels stream through L1.
-    int64_t blocks = std::max<int64_t>(1, 98304 / std::max<int64_t>(1, block * (s.k + s.k / 4)));
+    // A chunk of activations of up to 512 KB stays in L2 while the panels pass: large weights are read from
+    // memory few times.
+    int64_t blocks = std::max<int64_t>(1, 524288 / std::max<int64_t>(1, block * (s.k + s.k / 4)));
     r.chunk = blocks * block;
   }
   return r;
