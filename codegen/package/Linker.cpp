@@ -6,8 +6,10 @@
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
@@ -148,6 +150,9 @@ Error linkExecutable(ArrayRef<StringRef> objects, StringRef runtimeDir, StringRe
   std::string text;
   raw_string_ostream messages(text);
   lld::Result result = lld::lldMain(arguments, messages, messages, {{lld::Gnu, &lld::elf::link}});
+  // The driver and its output file leave signal handlers installed; a host has its own.
+  CrashRecoveryContext::Disable();
+  sys::unregisterHandlers();
   if (result.retCode != 0) {
     sys::fs::remove(output);
     return createStringError(inconvertibleErrorCode(), "linking %s failed: %s", output.str().c_str(),

@@ -50,6 +50,10 @@ int32_t expandTargets(const std::string &text, std::vector<std::string> &out, st
     auto found = std::find_if(known.begin(), known.end(), [&](const pipeline::TargetInfo &target) {
       return target.name == word || target.cpu == word;
     });
+    if (word == "native" || word == "all" || word == "ref") {
+      error = "--target: '" + word + "' stands alone";
+      return INGOT_INVALID;
+    }
     if (found == known.end()) {
       error = "--target: unknown target '" + word + "'; known are native, all";
       for (const pipeline::TargetInfo &target : known)

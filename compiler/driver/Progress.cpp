@@ -17,7 +17,7 @@ static std::string amount(uint64_t value, const std::string &unit) {
   if (unit == "bytes")
     std::snprintf(text, sizeof(text), "%.1f MB", static_cast<double>(value) / 1e6);
   else
-    std::snprintf(text, sizeof(text), "%llu", static_cast<unsigned long long>(value));
+    std::snprintf(text, sizeof(text), "%llu %s", static_cast<unsigned long long>(value), unit.c_str());
   return text;
 }
 
@@ -28,7 +28,7 @@ void Progress::update(const char *what, const char *unit, uint64_t done, uint64_
     begin = last = now;
     finished = false;
     if (!terminal)
-      std::fprintf(stderr, "%s: %s %s\n", what, amount(total, unit).c_str(), unit);
+      std::fprintf(stderr, "%s: %s\n", what, amount(total, unit).c_str());
   }
   if (finished)
     return;
@@ -46,7 +46,8 @@ void Progress::update(const char *what, const char *unit, uint64_t done, uint64_
   int filled = total ? static_cast<int>(width * done / total) : 0;
   std::string bar(filled, '#');
   bar.resize(width, '.');
-  std::fprintf(stderr, "\r%s [%s] %s of %s", what, bar.c_str(), amount(done, unit).c_str(),
+  std::fprintf(stderr, "\r%s [%s] %s of %s", what, bar.c_str(),
+               (unit == std::string("bytes") ? amount(done, unit) : std::to_string(done)).c_str(),
                amount(total, unit).c_str());
   if (done && total)
     std::fprintf(stderr, ", %.0f s left ",
