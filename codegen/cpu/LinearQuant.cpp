@@ -260,7 +260,14 @@ void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
     });
     return;
   }
-  Value whole = k.div(rows, k.c64(block)), rest = k.rem(rows, k.c64(block));
+  // Tiles of fewer rows for the last block; one that none of them holds is computed whole.
+  llvm::SmallVector<int64_t> tails;
+  for (int64_t count : {1, 2, 4, 8})
+    if (count < block && tile == block)
+      tails.push_back(count);
+  int64_t most = tile < block ? block - 1 : tails.empty() ? 0 : tails.back();
+  Value whole = k.div(k.add(rows, block - 1 - most), k.c64(block));
+  Value rest = k.sub(rows, k.mul(whole, block));
   int64_t chunk = spec.schedule.chunk / block;
   k.forLoop(k.c64(0), whole, chunk, [&](Value b0) {
     Value b1 = k.minS(k.add(b0, chunk), whole);
@@ -268,7 +275,8 @@ void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
     k.forLoop(lo, hi, 1,
               [&](Value unit) { k.forLoop(b0, b1, 1, [&](Value b) { wholeBlock(unit, b, b0); }); });
   });
-  // The last block, with the smallest tile that holds its rows.
+  if (most == 0)
+    return;
   k.ifThen(k.cmp(Pred::sgt, rest, k.c64(0)), [&] {
     tiles.activations().prepare(k, whole, k.c64(1));
     if (tile < block) {
@@ -278,17 +286,12 @@ void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
       return;
     }
     int64_t below = 0;
-    for (int64_t count : {int64_t(1), int64_t(2), int64_t(4), int64_t(8), block}) {
-      if (count >= block && count != block)
-        continue;
+    for (int64_t count : tails) {
       Value here = k.and_(k.cmp(Pred::sgt, rest, k.c64(below)), k.cmp(Pred::sle, rest, k.c64(count)));
       k.ifThen(here, [&] {
-        k.forLoop(lo, hi, 1,
-                  [&](Value unit) { tiles.tile(unit, whole, whole, k.c64(0), count, count <= 8); });
+        k.forLoop(lo, hi, 1, [&](Value unit) { tiles.tile(unit, whole, whole, k.c64(0), count, true); });
       });
       below = count;
-      if (count == block)
-        break;
     }
   });
 }
