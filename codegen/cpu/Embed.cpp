@@ -1,5 +1,4 @@
-//===- Embed.cpp - rows of an embedding table
-//--------------------------------------------------------------===//
+//===- Embed.cpp - rows of an embedding table -----------------------------------------------------===//
 //
 // One lane of a panel is gathered: 4 columns are one 32-bit word at stride 64 bytes. Values are computed in
 // the order of the reference dequantizer, each operation rounded.

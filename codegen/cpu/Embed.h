@@ -1,5 +1,4 @@
-//===- Embed.h - rows of an embedding table
-//----------------------------------------------------------------===//
+//===- Embed.h - rows of an embedding table -------------------------------------------------------===//
 #ifndef INGOT_CODEGEN_CPU_EMBED_H
 #define INGOT_CODEGEN_CPU_EMBED_H
 

@@ -1,5 +1,4 @@
-//===- Emit.cpp - tile kernels to MLIR functions
-//------------------------------------------------------------===//
+//===- Emit.cpp - tile kernels to MLIR functions --------------------------------------------------===//
 #include "codegen/cpu/Emit.h"
 #include "codegen/cpu/Families.h"
 

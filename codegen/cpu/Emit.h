@@ -1,5 +1,4 @@
-//===- Emit.h - tile kernels to MLIR functions
-//--------------------------------------------------------------===//
+//===- Emit.h - tile kernels to MLIR functions ----------------------------------------------------===//
 #ifndef INGOT_CODEGEN_CPU_EMIT_H
 #define INGOT_CODEGEN_CPU_EMIT_H
 

@@ -1,5 +1,4 @@
-//===- Families.h - what each kernel family offers to the emitter and the registry
-//------------------------===//
+//===- Families.h - what each kernel family offers to the emitter and the registry ----------------===//
 #ifndef INGOT_CODEGEN_CPU_FAMILIES_H
 #define INGOT_CODEGEN_CPU_FAMILIES_H
 

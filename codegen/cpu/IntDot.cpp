@@ -1,5 +1,4 @@
-//===- IntDot.cpp - exact int32 dot products of unsigned codes and signed activations
-//---------------------===//
+//===- IntDot.cpp - exact int32 dot products of unsigned codes and signed activations -------------===//
 #include "codegen/cpu/IntDot.h"
 
 using namespace ingot::cpu;

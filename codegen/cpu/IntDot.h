@@ -1,5 +1,4 @@
-//===- IntDot.h - exact int32 dot products of unsigned codes and signed activations
-//-----------------------===//
+//===- IntDot.h - exact int32 dot products of unsigned codes and signed activations ---------------===//
 //
 // Accumulates, per row, codes (4 columns a lane) times activations (4 columns, broadcast). Kinds:
 //   Vnni     vpdpbusd.

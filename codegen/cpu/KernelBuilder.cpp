@@ -1,4 +1,4 @@
-//===- KernelBuilder.cpp - writes one CPU kernel as MLIR ------------------------------------------------===//
+//===- KernelBuilder.cpp - writes one CPU kernel as MLIR ------------------------------------------===//
 #include "codegen/cpu/KernelBuilder.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"

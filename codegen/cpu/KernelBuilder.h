@@ -1,4 +1,4 @@
-//===- KernelBuilder.h - writes one CPU kernel as MLIR --------------------------------------------------===//
+//===- KernelBuilder.h - writes one CPU kernel as MLIR --------------------------------------------===//
 //
 // A thin layer over arith, vector, math, scf and llvm ops. A kernel is one llvm.func with the signature of
 // ingot_kernel_fn (runtime/abi/ingot_abi.h); it works on pointers and byte offsets. Integers that count or

@@ -1,4 +1,4 @@
-//===- Linear.cpp - legality, schedules and epilogues of the linear family ------------------------------===//
+//===- Linear.cpp - legality, schedules and epilogues of the linear family ------------------------===//
 #include "codegen/cpu/Linear.h"
 #include "codegen/cpu/Math.h"
 #include "codegen/cpu/spec/Quantize.h"

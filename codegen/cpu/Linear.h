@@ -1,4 +1,4 @@
-//===- Linear.h - matrix times activations, and what follows it -----------------------------------------===//
+//===- Linear.h - matrix times activations, and what follows it -----------------------------------===//
 //
 // y[row][n] = epilogue(dot(w[n], x[row])) with w in layout n16. The dot is the scheme's expression
 // (dialects/qfmt/schemes/Schemes.h): quantized weights take int8 activations packed in blocks of `block`

@@ -1,5 +1,4 @@
-//===- LinearAmx.cpp - quantized weights on AMX int8 tiles
-//------------------------------------------------===//
+//===- LinearAmx.cpp - quantized weights on AMX int8 tiles ----------------------------------------===//
 //
 // Chunk class only. The sum of each group of 32 columns (16 in q6_k) is one tile product: A = one block of
 // activation rows, B = the unpacked codes of a panel, C = exact int32 sums, stored and folded into f32 by the

@@ -1,5 +1,4 @@
-//===- LinearFamily.cpp - linear and embed kernels: from tile bodies, and their registry rows
-//---------------===//
+//===- LinearFamily.cpp - linear and embed kernels: from tile bodies, and their registry rows -----===//
 #include "codegen/cpu/Embed.h"
 #include "codegen/cpu/Families.h"
 #include "codegen/cpu/Linear.h"

@@ -1,5 +1,4 @@
-//===- LinearFloat.cpp - f32, f16 and bf16 weights
-//--------------------------------------------------------===//
+//===- LinearFloat.cpp - f32, f16 and bf16 weights ------------------------------------------------===//
 //
 // One fma chain per output, columns ascending. A register tile is `panels` panels times `rows` rows; with one
 // row, several panels in flight hide the latency of the chain.

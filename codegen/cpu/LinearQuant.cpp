@@ -1,4 +1,4 @@
-//===- LinearQuant.cpp - quantized weights times int8 activations ---------------------------------------===//
+//===- LinearQuant.cpp - quantized weights times int8 activations ---------------------------------===//
 //
 // Register tile: one vector of columns (a panel, or half of one on 256-bit registers) times `rows` rows of an
 // activation block. A sub-block of 32 columns is unpacked once for all rows of the tile. Formats with

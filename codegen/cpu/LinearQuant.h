@@ -1,5 +1,4 @@
-//===- LinearQuant.h - reading packed weights and activations inside kernels (private to the family)
-//------===//
+//===- LinearQuant.h - reading packed weights and activations inside kernels (private to the family) -===//
 #ifndef INGOT_CODEGEN_CPU_LINEARQUANT_H
 #define INGOT_CODEGEN_CPU_LINEARQUANT_H
 

@@ -1,4 +1,4 @@
-//===- ObjectEmitter.cpp - kernels to the bytes of one relocatable object -------------------------------===//
+//===- ObjectEmitter.cpp - kernels to the bytes of one relocatable object -------------------------===//
 #include "codegen/cpu/ObjectEmitter.h"
 #include "codegen/cpu/ToLLVM.h"
 

@@ -1,4 +1,4 @@
-//===- ObjectEmitter.h - kernels to the bytes of one relocatable object ---------------------------------===//
+//===- ObjectEmitter.h - kernels to the bytes of one relocatable object ---------------------------===//
 //
 // Module of kernels (and tables in the LLVM dialect) -> LLVM IR -> O2 -> ELF object in memory: PIC, small
 // code model, one section a function. The same bytes are linked ahead of time and loaded by the JIT. The

@@ -1,4 +1,4 @@
-//===- ToLLVM.cpp - kernels from scf, arith, vector and math to the LLVM dialect ------------------------===//
+//===- ToLLVM.cpp - kernels from scf, arith, vector and math to the LLVM dialect ------------------===//
 #include "codegen/cpu/ToLLVM.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

@@ -1,4 +1,4 @@
-//===- ToLLVM.h - kernels from scf, arith, vector and math to the LLVM dialect --------------------------===//
+//===- ToLLVM.h - kernels from scf, arith, vector and math to the LLVM dialect --------------------===//
 #ifndef INGOT_CODEGEN_CPU_TOLLVM_H
 #define INGOT_CODEGEN_CPU_TOLLVM_H
 

@@ -1,5 +1,4 @@
-//===- Registry.cpp - the kernel registry of the code generators
-//--------------------------------------------===//
+//===- Registry.cpp - the kernel registry of the code generators ----------------------------------===//
 #include "codegen/target/Registry.h"
 #include "codegen/cpu/Families.h"
 #include "codegen/target/Targets.h"

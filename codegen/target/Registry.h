@@ -1,5 +1,4 @@
-//===- Registry.h - the kernel registry of the code generators
-//----------------------------------------------===//
+//===- Registry.h - the kernel registry of the code generators ------------------------------------===//
 #ifndef INGOT_CODEGEN_TARGET_REGISTRY_H
 #define INGOT_CODEGEN_TARGET_REGISTRY_H
 

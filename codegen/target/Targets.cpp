@@ -1,4 +1,4 @@
-//===- Targets.cpp - table of CPU variants --------------------------------------------------------------===//
+//===- Targets.cpp - table of CPU variants --------------------------------------------------------===//
 #include "codegen/target/Targets.h"
 
 #include "llvm/ADT/STLExtras.h"

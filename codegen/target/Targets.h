@@ -1,4 +1,4 @@
-//===- Targets.h - the CPU variants that code is generated for ------------------------------------------===//
+//===- Targets.h - the CPU variants that code is generated for ------------------------------------===//
 //
 // A target is a row of Targets.def: what LLVM may use, how wide vectors are, what the machine must have. Rows
 // are ordered from the least to the most demanding. Nothing here depends on the machine that compiles.

@@ -1,5 +1,4 @@
-//===- kernel_bench.cpp - speed of the linear kernels against what the machine can do
-//---------------------===//
+//===- kernel_bench.cpp - speed of the linear kernels against what the machine can do -------------===//
 //
 // kernel_bench [isa] [filter] [class, -1 all] [prefetch, -1 default] [asm]: for each shape, GEMV bandwidth
 // beside that of a plain read loop over the same bytes, and GEMM speed beside the register peak of the dot

@@ -1,4 +1,4 @@
-//===- Blocks.h - shared parts of the block formats (private to this folder) ----------------------------===//
+//===- Blocks.h - shared parts of the block formats (private to this folder) ----------------------===//
 //
 // A format with one scale per 32 columns is a traits struct for Block32: its codes are unsigned (the code
 // minus kZero is the value). A K-quant is a traits struct for Super256.

@@ -1,4 +1,4 @@
-//===- Schemes.cpp - table of weight formats, activation quantizer, half conversions --------------------===//
+//===- Schemes.cpp - table of weight formats, activation quantizer, half conversions --------------===//
 #include "dialects/qfmt/schemes/Blocks.h"
 
 using namespace ingot::qfmt;

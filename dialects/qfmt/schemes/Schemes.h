@@ -1,4 +1,4 @@
-//===- Schemes.h - what the bytes of each weight format mean --------------------------------------------===//
+//===- Schemes.h - what the bytes of each weight format mean --------------------------------------===//
 //
 // Scalar reference code, one file a format: dequantization of file rows, packing into n16 panels, reading a
 // packed row back, and the specification of the dot product that every kernel equals bit for bit. Plain C++.

@@ -1,5 +1,4 @@
-//===- floats.cpp - f32, f16 and bf16 weights
-//------------------------------------------------------------===//
+//===- floats.cpp - f32, f16 and bf16 weights -----------------------------------------------------===//
 #include "dialects/qfmt/schemes/Blocks.h"
 
 using namespace ingot::qfmt;

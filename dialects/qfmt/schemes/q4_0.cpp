@@ -1,4 +1,4 @@
-//===- q4_0.cpp - f16 d, 16 bytes of nibbles; value (q - 8) d -===//
+//===- q4_0.cpp - f16 d, 16 bytes of nibbles; value (q - 8) d -------------------------------------===//
 #include "dialects/qfmt/schemes/Blocks.h"
 
 using namespace ingot::qfmt;

@@ -1,4 +1,4 @@
-//===- q4_1.cpp - f16 d, f16 m, 16 bytes of nibbles; value q d + m -===//
+//===- q4_1.cpp - f16 d, f16 m, 16 bytes of nibbles; value q d + m --------------------------------===//
 #include "dialects/qfmt/schemes/Blocks.h"
 
 using namespace ingot::qfmt;

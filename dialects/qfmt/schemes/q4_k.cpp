@@ -1,5 +1,4 @@
-//===- q4_k.cpp - 256 columns: f16 d, f16 dmin, 12 bytes of 6-bit scales and minimums, 128 of nibbles
-//----===//
+//===- q4_k.cpp - 256 columns: f16 d, f16 dmin, 12 bytes of 6-bit scales and minimums, 128 of nibbles -===//
 #include "dialects/qfmt/schemes/Blocks.h"
 
 using namespace ingot::qfmt;

@@ -1,4 +1,4 @@
-//===- q5_0.cpp - f16 d, 4 bytes of fifth bits, 16 of nibbles; value (q - 16) d -===//
+//===- q5_0.cpp - f16 d, 4 bytes of fifth bits, 16 of nibbles; value (q - 16) d -------------------===//
 #include "dialects/qfmt/schemes/Blocks.h"
 
 using namespace ingot::qfmt;

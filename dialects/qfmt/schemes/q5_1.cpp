@@ -1,4 +1,4 @@
-//===- q5_1.cpp - f16 d, f16 m, 4 bytes of fifth bits, 16 of nibbles; value q d + m -===//
+//===- q5_1.cpp - f16 d, f16 m, 4 bytes of fifth bits, 16 of nibbles; value q d + m ---------------===//
 #include "dialects/qfmt/schemes/Blocks.h"
 
 using namespace ingot::qfmt;

@@ -1,5 +1,4 @@
-//===- q5_k.cpp - as q4_k with 32 bytes of fifth bits before the nibbles: bit s of byte i, sub-block s
-//---===//
+//===- q5_k.cpp - as q4_k with 32 bytes of fifth bits before the nibbles: bit s of byte i, sub-block s -===//
 #include "dialects/qfmt/schemes/Blocks.h"
 
 using namespace ingot::qfmt;

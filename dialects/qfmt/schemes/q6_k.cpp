@@ -1,5 +1,4 @@
-//===- q6_k.cpp - 256 columns: 128 bytes of nibbles, 64 of 2-bit parts, 16 signed scales, f16 d
-//----------===//
+//===- q6_k.cpp - 256 columns: 128 bytes of nibbles, 64 of 2-bit parts, 16 signed scales, f16 d ---===//
 //
 // Value (q - 32) fl(d sc), one scale per 16 columns. In each half of 128 columns, nibble byte 64 h + 32 (g %
 // 2) + i holds column 32 g + i of group g = 0..3 (low nibble for g < 2), and bits 2 g .. 2 g + 1 of part byte

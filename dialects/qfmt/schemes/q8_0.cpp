@@ -1,4 +1,4 @@
-//===- q8_0.cpp - f16 d, 32 signed bytes; value q d. Codes are q + 128 -===//
+//===- q8_0.cpp - f16 d, 32 signed bytes; value q d. Codes are q + 128 ----------------------------===//
 #include "dialects/qfmt/schemes/Blocks.h"
 
 using namespace ingot::qfmt;

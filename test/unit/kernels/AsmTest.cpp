@@ -1,5 +1,4 @@
-//===- AsmTest.cpp - what LLVM makes of the hot loops
-//-------------------------------------------------------===//
+//===- AsmTest.cpp - what LLVM makes of the hot loops ---------------------------------------------===//
 //
 // The loops are designed for the register file and for folded broadcasts; a change of LLVM or of an emitter
 // that breaks this costs half the speed and no test of results notices.

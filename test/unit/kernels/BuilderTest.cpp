@@ -1,4 +1,4 @@
-//===- BuilderTest.cpp - the shared emission infrastructure ---------------------------------------------===//
+//===- BuilderTest.cpp - the shared emission infrastructure ---------------------------------------===//
 #include "test/unit/kernels/Harness.h"
 
 #include <gtest/gtest.h>

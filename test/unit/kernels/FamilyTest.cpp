@@ -1,4 +1,4 @@
-//===- FamilyTest.cpp - from registry answers and tile bodies to running code ---------------------------===//
+//===- FamilyTest.cpp - from registry answers and tile bodies to running code ---------------------===//
 #include "codegen/cpu/Emit.h"
 #include "codegen/cpu/spec/Math.h"
 #include "codegen/cpu/spec/Quantize.h"

@@ -1,4 +1,4 @@
-//===- Harness.cpp - builds kernels in the test process and calls them ----------------------------------===//
+//===- Harness.cpp - builds kernels in the test process and calls them ----------------------------===//
 #include "test/unit/kernels/Harness.h"
 
 #include "mlir/IR/Diagnostics.h"

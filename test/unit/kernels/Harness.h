@@ -1,4 +1,4 @@
-//===- Harness.h - builds kernels in the test process and calls them ------------------------------------===//
+//===- Harness.h - builds kernels in the test process and calls them ------------------------------===//
 //
 // A KernelSet holds one object for one target: emit into module(), then build(); kernel(name) is callable.
 // Steps and arguments are made by hand. Tests skip a target that this machine lacks (hostRuns).

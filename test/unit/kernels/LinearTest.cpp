@@ -1,4 +1,4 @@
-//===- LinearTest.cpp - linear and embedding kernels against the scalar specification, bit for bit ------===//
+//===- LinearTest.cpp - linear and embedding kernels against the scalar specification, bit for bit -===//
 #include "codegen/cpu/Linear.h"
 #include "codegen/cpu/Embed.h"
 #include "codegen/cpu/spec/Quantize.h"

@@ -1,4 +1,4 @@
-//===- SchemesTest.cpp - weight formats against stored blocks, packing, and the scalar dot --------------===//
+//===- SchemesTest.cpp - weight formats against stored blocks, packing, and the scalar dot --------===//
 #include "dialects/qfmt/schemes/Schemes.h"
 
 #include <gtest/gtest.h>
