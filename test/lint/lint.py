@@ -116,6 +116,22 @@ def rule_pass_has_test():
                     yield f"{name}:1: pass {argument} has no lit test"
 
 
+def rule_doc_links():
+    """Links and quoted paths of the hand-written documents lead somewhere."""
+    folders = "compiler|codegen|dialects|runtime|test|examples|docs"
+    for path in tracked():
+        if path.suffix != ".md" or path.name in ("passes.md", "dialects.md") or "golden" in path.parts:
+            continue
+        name = path.relative_to(ROOT).as_posix()
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            for link in re.findall(r"\]\(([^)#]+)", line):
+                if "://" not in link and not (path.parent / link).exists():
+                    yield f"{name}:{number}: no {link}"
+            for quoted in re.findall(rf"`((?:{folders})/[\w/.-]+)`", line):
+                if not (ROOT / quoted).exists():
+                    yield f"{name}:{number}: no {quoted}"
+
+
 def rule_format():
     """clang-format leaves every file as it is."""
     tool = "clang-format-22"
