@@ -4,7 +4,6 @@
 #include "runtime/core/Executor.h"
 
 #include <algorithm>
-#include <unistd.h>
 
 using namespace ingot;
 using namespace ingot::core;
@@ -22,25 +21,19 @@ namespace {
 uint32_t kvPages(const ingot_module_v1 &module, const ingot_rt_engine_options &o, std::string &error) {
   if (o.kv_pages)
     return o.kv_pages;
-  uint64_t pageBytes = std::max<uint64_t>(1, kv::KvCache::bytesPerPage(module));
-  uint64_t pages;
-  if (o.kv_bytes) {
-    // The zero page is part of what the caller pays for.
-    pages = o.kv_bytes / pageBytes;
-    if (pages < 2) {
-      error = "kv_bytes " + std::to_string(o.kv_bytes) + " hold no page of " + std::to_string(pageBytes) +
-              " bytes";
-      return 0;
-    }
-    --pages;
-  } else {
-    uint32_t seqs = o.max_seqs ? std::min(o.max_seqs, module.max_seqs) : module.max_seqs;
-    uint64_t one = kv::pagesFor(module.context);
-    long physical = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
-    uint64_t quarter = physical > 0 && size > 0 ? uint64_t(physical) / 4 * uint64_t(size) : UINT64_MAX;
-    pages = std::clamp(quarter / pageBytes, one, std::max(one, one * seqs));
+  if (!o.kv_bytes) {
+    uint32_t most = module.max_seqs;
+    return kv::defaultPages(module, o.max_seqs ? std::min(o.max_seqs, most) : most);
   }
-  return uint32_t(std::min<uint64_t>(pages, (UINT64_C(1) << 31) - 2));
+  uint64_t pageBytes = std::max<uint64_t>(1, kv::KvCache::bytesPerPage(module));
+  // The zero page is part of what the caller pays for.
+  uint64_t pages = o.kv_bytes / pageBytes;
+  if (pages < 2) {
+    error =
+        "kv_bytes " + std::to_string(o.kv_bytes) + " hold no page of " + std::to_string(pageBytes) + " bytes";
+    return 0;
+  }
+  return uint32_t(std::min<uint64_t>(pages - 1, (UINT64_C(1) << 31) - 2));
 }
 
 int32_t createEngine(const ingot_rt_model *model, const ingot_rt_engine_options *given, ingot_rt_engine **out,

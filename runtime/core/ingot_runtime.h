@@ -125,7 +125,7 @@ typedef struct ingot_rt_engine_options {
   uint32_t max_seqs; /* requests that run together; 0: the model's limit                                       */
   uint32_t chunk;    /* prompt tokens per step; 0: 512                                                         */
   uint32_t kv_pages; /* 0: by kv_bytes                                                                         */
-  uint64_t kv_bytes; /* 0: full context for max_seqs requests, at most a quarter of the machine's memory       */
+  uint64_t kv_bytes; /* 0: full context for max_seqs requests, at most half of the machine's memory       */
 } ingot_rt_engine_options;
 
 typedef struct ingot_rt_logprob {

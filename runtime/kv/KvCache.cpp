@@ -1,7 +1,10 @@
 //===- KvCache.cpp --------------------------------------------------------------------------------------===//
 #include "runtime/kv/KvCache.h"
+#include "runtime/kv/PagePool.h"
 
+#include <algorithm>
 #include <cstring>
+#include <unistd.h>
 
 namespace ingot::kv {
 
@@ -11,6 +14,14 @@ uint64_t KvCache::bytesPerPage(const ingot_module_v1 &module) {
     if (__builtin_add_overflow(sum, module.kv_layers[i].page_bytes, &sum))
       return 0;
   return sum;
+}
+
+uint32_t defaultPages(const ingot_module_v1 &module, uint32_t sequences) {
+  uint64_t one = pagesFor(module.context), bytes = std::max<uint64_t>(1, KvCache::bytesPerPage(module));
+  long physical = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
+  uint64_t half = physical > 0 && size > 0 ? uint64_t(physical) / 2 * uint64_t(size) : UINT64_MAX;
+  uint64_t pages = std::min(one * std::max(1u, sequences), std::max(one, half / bytes));
+  return uint32_t(std::min<uint64_t>(pages, (UINT64_C(1) << 31) - 2));
 }
 
 std::unique_ptr<KvCache> KvCache::create(const ingot_module_v1 &module, uint32_t pages, std::string &error) {

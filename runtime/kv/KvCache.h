@@ -40,5 +40,9 @@ private:
   uint32_t count = 0;
 };
 
+/// Pages for the full context of `sequences` sequences. They cost memory only once they are used; the pool
+/// has at most half of the machine's memory, but the pages of one sequence.
+uint32_t defaultPages(const ingot_module_v1 &module, uint32_t sequences);
+
 } // namespace ingot::kv
 #endif

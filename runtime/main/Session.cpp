@@ -6,21 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <random>
-#include <unistd.h>
 
 namespace ingot::main_ {
-
-uint32_t defaultPages(const ingot_module_v1 &module, uint32_t sequences) {
-  uint64_t perSequence = (module.context + INGOT_KV_PAGE - 1) / INGOT_KV_PAGE;
-  uint64_t pages = perSequence * std::max(1u, sequences);
-  // Pages cost memory only once they are used, but a pool beyond half of the machine could not be used in
-  // full.
-  uint64_t half =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE)) / 2;
-  uint64_t bytes = std::max<uint64_t>(1, kv::KvCache::bytesPerPage(module));
-  pages = std::min(pages, std::max(perSequence, half / bytes));
-  return static_cast<uint32_t>(std::min<uint64_t>(pages, 1u << 26));
-}
 
 std::unique_ptr<Session> Session::create(std::unique_ptr<Artefact> artefact, const LoadOptions &options,
                                          uint32_t sequences, std::string &error) {
@@ -40,7 +27,7 @@ std::unique_ptr<Session> Session::create(std::unique_ptr<Artefact> artefact, con
   core::ExecutorOptions executor;
   executor.threads = options.threads;
   executor.kvPages =
-      options.kvPages ? static_cast<uint32_t>(options.kvPages) : defaultPages(module, sequences);
+      options.kvPages ? static_cast<uint32_t>(options.kvPages) : kv::defaultPages(module, sequences);
   session->exec = core::Executor::create(module, session->model->weights(), executor, error);
   if (!session->exec)
     return nullptr;

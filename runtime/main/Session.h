@@ -46,9 +46,6 @@ private:
   TextModel textModel;
 };
 
-/// Tokens of all of a model's sequences that fit the KV pool's default size.
-uint32_t defaultPages(const ingot_module_v1 &module, uint32_t sequences);
-
 } // namespace ingot::main_
 
 #endif // INGOT_RUNTIME_MAIN_SESSION_H
