@@ -169,6 +169,8 @@ TEST(ApiFiles, DiagnosticsOfBrokenText) {
 }
 
 TEST(ApiFiles, ExecutablePackAndTheirDescription) {
+  if (Sanitized)
+    GTEST_SKIP() << "an executable would need the sanitizer's run-time library";
   Folder folder;
   Message message;
   ingot_compile_options options = defaults();

@@ -7,10 +7,6 @@
 #include <malloc.h>
 #include <thread>
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-
 using namespace ingot::api_test;
 
 namespace {
@@ -28,6 +24,15 @@ ingot_rt_model_info infoOf(const ModelPtr &model) {
   EXPECT_EQ(ingot_rt_model_get_info(model.get(), &info), INGOT_RT_OK);
   return info;
 }
+
+/// One compile with the defaults for all of its tests.
+class JitOfModel : public testing::Test {
+protected:
+  static void SetUpTestSuite() { jit = compile(); }
+  static void TearDownTestSuite() { jit.reset(); }
+  void SetUp() override { ASSERT_TRUE(jit); }
+  static inline JitPtr jit{nullptr, ingot_jit_destroy};
+};
 
 TEST(Jit, TwoOptionSetsInOneProcess) {
   ingot_compile_options narrow = defaults(), wide = defaults();
@@ -100,7 +105,7 @@ TEST(Jit, PhasesDoNotApply) {
   EXPECT_TRUE(message.has("stop_after")) << message.text;
 }
 
-TEST(Jit, PackAnswersLikeTheModel) {
+TEST_F(JitOfModel, PackAnswersLikeTheModel) {
   Folder folder;
   Message message;
   std::string pack = folder / "model.ipk";
@@ -121,17 +126,16 @@ TEST(Jit, PackAnswersLikeTheModel) {
   EXPECT_TRUE(message.has("amx")) << message.text;
   ASSERT_EQ(ingot_jit_load(pack.c_str(), nullptr, &loaded, message.text, sizeof(message.text)), INGOT_OK)
       << message.text;
-  JitPtr fromPack(loaded, ingot_jit_destroy), fromModel = compile();
+  JitPtr fromPack(loaded, ingot_jit_destroy);
   EXPECT_EQ(infoOf(fromPack).pack, nullptr);
   EXPECT_EQ(infoOf(fromPack).pack_path, pack);
-  EXPECT_NE(infoOf(fromModel).pack, nullptr);
-  EXPECT_EQ(infoOf(fromModel).pack_path, nullptr);
+  EXPECT_NE(infoOf(jit).pack, nullptr);
+  EXPECT_EQ(infoOf(jit).pack_path, nullptr);
   // The variants' answers are equal too.
-  EXPECT_EQ(greedy(engine(open(fromPack))).tokens, greedy(engine(open(fromModel))).tokens);
+  EXPECT_EQ(greedy(engine(open(fromPack))).tokens, greedy(engine(open(jit))).tokens);
 }
 
-TEST(Jit, CancelledRequest) {
-  JitPtr jit = compile();
+TEST_F(JitOfModel, CancelledRequest) {
   ModelPtr model = open(jit);
   EnginePtr e = engine(model);
   ASSERT_TRUE(e);
@@ -154,11 +158,10 @@ TEST(Jit, CancelledRequest) {
 struct Held {
   size_t bytes = mallinfo2().uordblks, maps = 0;
   Held() {
-#if !defined(__SANITIZE_ADDRESS__) && !__has_feature(address_sanitizer)
-    // Sanitizers map memory of their own; they look for leaks themselves.
+    if (Sanitized)
+      return;
     std::string text = readAll("/proc/self/maps");
     maps = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
-#endif
   }
 };
 

@@ -13,7 +13,18 @@
 #include <string>
 #include <unistd.h>
 
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+
 namespace ingot::api_test {
+
+/// Sanitizers have a run-time library, memory and leak checks of their own.
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+inline constexpr bool Sanitized = true;
+#else
+inline constexpr bool Sanitized = false;
+#endif
 
 /// One layer, 32 wide, 280 byte tokens, context 128.
 inline const std::string Model = INGOT_SOURCE_DIR "/test/golden/bad/good.gguf";
