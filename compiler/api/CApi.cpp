@@ -4,6 +4,7 @@
 #include "compiler/api/CApiSupport.h"
 #include "compiler/api/ModelText.h"
 #include "compiler/api/Targets.h"
+#include "runtime/weights/OutputPath.h"
 #include "runtime/weights/Pack.h"
 
 #include <climits>
@@ -162,7 +163,19 @@ int32_t ingot_compile_file(const char *model, const char *output, const ingot_co
         pipeline::Compiler::create(model, std::move(options));
     if (!compiler)
       return failed(compiler.takeError(), error);
-    Error failure = (*compiler)->compileToFile(output ? output : "");
+    // Said before the long work, not after it.
+    std::string resolved;
+    if (output && *output) {
+      std::vector<std::string> inputs = (*compiler)->source().files();
+      inputs.push_back(model);
+      for (const std::string &name : {(*compiler)->options().configFile, std::string("tokenizer.json")})
+        inputs.push_back(std::string(model) + "/" + name);
+      if ((*compiler)->options().startFrom)
+        inputs.push_back((*compiler)->options().irFile);
+      if (!weights::resolveOutput(output, inputs, resolved, error))
+        return INGOT_FAILED;
+    }
+    Error failure = (*compiler)->compileToFile(resolved);
     return failure ? failed(std::move(failure), error) : INGOT_OK;
   });
 }

@@ -15,7 +15,7 @@ namespace ingot::api {
 
 PathKind classifyPath(const std::string &path) {
   struct stat info;
-  if (::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode))
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
     return PathKind::Model;
   if (weights::Pack::hasTrailer(path))
     return PathKind::Binary;

@@ -85,7 +85,13 @@ int main(int argc, char **argv) {
   driver::Progress progress;
   if (parsed.options.command == Command::Compile)
     return compile(parsed.options, progress);
-  if (api::classifyPath(parsed.options.load.model) == api::PathKind::Binary) {
+  const api::PathKind kind = api::classifyPath(parsed.options.load.model);
+  if (kind != api::PathKind::Model && !parsed.options.load.compileFlags.empty()) {
+    main_::fail(parsed.options.load.model + ": is compiled already; " + parsed.options.load.compileFlags[0] +
+                " needs the model file");
+    return main_::ExitUsage;
+  }
+  if (kind == api::PathKind::Binary) {
     if (parsed.options.load.kernels == "ref")
       return main_::fail(
           "--kernels=ref needs the model file: a compiled binary carries its own kernels alone");

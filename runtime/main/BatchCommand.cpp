@@ -10,6 +10,7 @@
 #include "runtime/main/BatchRequest.h"
 #include "runtime/main/Commands.h"
 #include "runtime/main/Safetensors.h"
+#include "runtime/weights/OutputPath.h"
 
 #include <cstdio>
 #include <unistd.h>
@@ -58,8 +59,12 @@ Json answerLine(size_t index, const BatchRequest &request, const batch::Answer &
 } // namespace
 
 int commandBatch(const Options &options, ArtefactLoader &loader) {
-  std::string error, text;
+  std::string error, text, output;
   if (!readFile(options.batch.requests, text, error))
+    return fail(error);
+  bool toStdout = options.batch.output == "-";
+  if (!toStdout && !weights::resolveOutput(options.batch.output, {options.batch.requests, options.load.model},
+                                           output, error))
     return fail(error);
   std::unique_ptr<Artefact> artefact = loader.open(options.load, options.quiet, error);
   if (!artefact)
@@ -116,10 +121,12 @@ int commandBatch(const Options &options, ArtefactLoader &loader) {
       return ExitInterrupted;
     }
 
-  std::string output;
+  std::string answers;
   for (const Json &line : lines)
-    output += line.dump(-1, ' ', false, Replace) + "\n";
-  if (!writeFileAtomically(options.batch.output, output, error))
+    answers += line.dump(-1, ' ', false, Replace) + "\n";
+  if (toStdout)
+    std::fwrite(answers.data(), 1, answers.size(), stdout);
+  else if (!writeFileAtomically(output, answers, error))
     return fail(error);
   batch::Stats stats = engine->stats();
   if (!options.quiet) {

@@ -18,10 +18,13 @@ public:
     if (!value)
       return;
     bool ok = std::is_integral_v<T> ? value->is_number_integer() : value->is_number();
+    // Without a wrap; only a seed uses all 64 bits.
+    if (ok && std::is_same_v<T, int64_t> && value->is_number_unsigned())
+      ok = value->get<uint64_t>() <= INT64_MAX;
     if (ok)
       set(value->get<T>());
     else
-      wrong(key, std::is_integral_v<T> ? "an integer" : "a number");
+      wrong(key, std::is_integral_v<T> ? "an integer (of 64 bits)" : "a number");
   }
   void flag(const char *key, bool &out) {
     if (const Json *value = find(key)) {
@@ -49,15 +52,17 @@ public:
     if (!ok)
       wrong(key, "a string or a list of strings");
   }
-  void ids(const char *key, std::vector<int32_t> &out) {
+  template <typename Id> void ids(const char *key, std::vector<Id> &out) {
     const Json *value = find(key);
     if (!value)
       return;
     bool ok = value->is_array();
     for (size_t i = 0; ok && i < value->size(); ++i) {
-      ok = (*value)[i].is_number_integer();
+      const Json &id = (*value)[i];
+      ok = id.is_number_integer() && !(id.is_number_unsigned() && id.get<uint64_t>() > INT32_MAX) &&
+           id.get<int64_t>() >= INT32_MIN;
       if (ok)
-        out.push_back((*value)[i].get<int32_t>());
+        out.push_back(static_cast<Id>(id.get<int64_t>()));
     }
     if (!ok)
       wrong(key, "a list of token ids");
@@ -70,13 +75,19 @@ public:
     if (ok)
       for (const auto &[name, amount] : value->items()) {
         char *end = nullptr;
-        long id = std::strtol(name.c_str(), &end, 10);
-        ok = ok && !name.empty() && !*end && amount.is_number();
+        long long id = std::strtoll(name.c_str(), &end, 10);
+        ok = ok && !name.empty() && !*end && id >= INT32_MIN && id <= INT32_MAX && amount.is_number();
         if (ok)
           out.emplace_back(static_cast<int32_t>(id), amount.get<float>());
       }
     if (!ok)
       wrong(key, "an object of token ids and numbers");
+  }
+  /// A field that is allowed only with the value that changes nothing.
+  template <typename T> void only(const char *key, const T &neutral) {
+    const Json *value = find(key);
+    if (value && *value != Json(neutral))
+      wrong(key, (Json(neutral).dump() + ": anything else is not supported").c_str());
   }
   const Json *find(const char *key) const {
     auto it = body.find(key);
@@ -92,6 +103,29 @@ private:
   std::string &error;
 };
 
+/// A template renders anything, also a message that says nothing; what the model would not see is refused.
+void checkMessages(const Json &messages, std::string &error) {
+  for (size_t i = 0; i < messages.size() && error.empty(); ++i) {
+    const Json &message = messages[i];
+    const std::string name = "message " + std::to_string(i) + ": ";
+    if (!message.is_object() || !message.contains("role") || !message["role"].is_string()) {
+      error = name + "it must be an object with a 'role'";
+      return;
+    }
+    Json content = message.contains("content") ? message["content"] : Json();
+    if (content.is_array()) {
+      for (const Json &part : content)
+        if (!part.is_object() || part.value("type", Json()) != Json("text") || !part.contains("text") ||
+            !part["text"].is_string())
+          error = name + "only parts of type 'text' are supported";
+    } else if (content.is_null() && message["role"] != Json("assistant")) {
+      error = name + "'content' is missing";
+    } else if (!content.is_null() && !content.is_string()) {
+      error = name + "'content' must be a string or a list of text parts";
+    }
+  }
+}
+
 } // namespace
 
 bool BatchRequest::parse(const std::string &line, Session &session, std::string &error) {
@@ -101,8 +135,12 @@ bool BatchRequest::parse(const std::string &line, Session &session, std::string 
     return false;
   }
   auto field = [&](const char *key) { return json.contains(key) ? json[key] : Json(); };
-  if (field("custom_id").is_string())
+  if (field("custom_id").is_string()) {
     customId = json["custom_id"].get<std::string>();
+  } else if (!field("custom_id").is_null()) {
+    error = "'custom_id' must be a string";
+    return false;
+  }
   std::string url = field("url").is_string() ? json["url"].get<std::string>() : "";
   if (url != "/v1/chat/completions" && url != "/v1/completions") {
     error = "'url' must be /v1/chat/completions or /v1/completions";
@@ -128,19 +166,22 @@ bool BatchRequest::parse(const std::string &line, Session &session, std::string 
   body.number<int64_t>("repeat_last_n", set(sampling.penaltyWindow));
   // Two runs of one file give the same answers: a request without a seed has seed 0.
   sampling.seed = 0;
-  body.number<int64_t>("seed", set(sampling.seed));
+  body.number<uint64_t>("seed", set(sampling.seed));
   sampling.maxTokens = chat ? -1 : 16;
   body.number<int64_t>("max_tokens", set(sampling.maxTokens));
   body.number<int64_t>("max_completion_tokens", set(sampling.maxTokens));
   body.flag("ignore_eos", sampling.ignoreEos);
   body.strings("stop", sampling.stop);
-  body.ids("stop_token_ids", options.stopIds);
+  body.ids("stop_token_ids", sampling.stopIds);
   body.bias("logit_bias", options.sampling.logitBias);
   if (chat) {
     bool wanted = false;
     body.flag("logprobs", wanted);
     if (wanted)
       sampling.logprobs = 0;
+    const Json *top = body.find("top_logprobs");
+    if (top && !wanted)
+      body.wrong("logprobs", "true where 'top_logprobs' is given");
     body.number<int64_t>("top_logprobs", set(sampling.logprobs));
   } else {
     body.number<int64_t>("logprobs", set(sampling.logprobs));
@@ -149,16 +190,28 @@ bool BatchRequest::parse(const std::string &line, Session &session, std::string 
     if (n != 1)
       body.wrong("n", "1");
   });
+  // What would change the answer and is not there is refused, not dropped.
+  body.only("stream", false);
+  body.only("echo", false);
+  body.only("suffix", "");
+  body.number<int64_t>("best_of", [&](int64_t n) {
+    if (n != 1)
+      body.wrong("best_of", "1");
+  });
+  if (const Json *format = body.find("response_format"))
+    if (!format->is_object() || format->value("type", Json()) != Json("text"))
+      body.wrong("response_format", "{\"type\":\"text\"}: anything else is not supported");
+  if (const Json *choice = body.find("tool_choice"))
+    if (*choice != Json("auto") && *choice != Json("none"))
+      body.wrong("tool_choice", "\"auto\" or \"none\"");
   if (!error.empty())
     return false;
 
-  std::vector<int32_t> stopIds = options.stopIds;
   std::vector<std::pair<int32_t, float>> bias = options.sampling.logitBias;
   batch::RequestOptions built;
   if (!session.requestOptions(sampling, built, error))
     return false;
   options = std::move(built);
-  options.stopIds = std::move(stopIds);
   options.sampling.logitBias = std::move(bias);
   if (!sample::checkParams(options.sampling, session.module().vocab, error))
     return false;
@@ -170,11 +223,23 @@ bool BatchRequest::parse(const std::string &line, Session &session, std::string 
       return false;
     }
     Json extra = Json::object();
-    if (const Json *kwargs = body.find("chat_template_kwargs"))
+    if (const Json *kwargs = body.find("chat_template_kwargs")) {
       if (kwargs->is_object())
         extra = *kwargs;
-    if (const Json *tools = body.find("tools"))
-      extra["tools"] = *tools;
+      else
+        body.wrong("chat_template_kwargs", "an object");
+    }
+    if (const Json *tools = body.find("tools")) {
+      const Json *choice = body.find("tool_choice");
+      if (!tools->is_array())
+        body.wrong("tools", "a list");
+      else if (!choice || *choice != Json("none"))
+        extra["tools"] = *tools;
+    }
+    if (error.empty())
+      checkMessages(*messages, error);
+    if (!error.empty())
+      return false;
     return session.text().encodeChat(*messages, extra, ids, error);
   }
   const Json *prompt = body.find("prompt");

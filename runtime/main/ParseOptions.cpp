@@ -6,26 +6,28 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <numeric>
 
 namespace ingot::main_ {
 namespace {
 
-/// Number of edits between two words.
+/// Number of edits between two words; two neighbours that changed places are one edit.
 size_t editDistance(const std::string &a, const std::string &b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
+  std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  std::iota(rows[0].begin(), rows[0].end(), 0);
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
+    rows[i][0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
+      rows[i][j] =
+          std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return rows[a.size()][b.size()];
 }
 
 /// The nearest of `candidates`, or nothing where none is near.
@@ -50,6 +52,25 @@ std::vector<std::string> optionNames(const CLI::App *app) {
   return names;
 }
 
+/// CLI11 clamps or wraps a whole number that its type cannot hold; this finds it. Empty where all is well.
+std::string numberOutOfRange(const CLI::App *app) {
+  for (const CLI::Option *option : app->get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.find("INT") == std::string::npos)
+      continue;
+    for (const std::string &value : option->results()) {
+      errno = 0;
+      if (type.find("UINT") == std::string::npos)
+        std::strtoll(value.c_str(), nullptr, 10);
+      else
+        std::strtoull(value.c_str(), nullptr, 10);
+      if (errno == ERANGE || (type.find("UINT") != std::string::npos && value[0] == '-'))
+        return option->get_name() + ": " + value + " is out of range";
+    }
+  }
+  return "";
+}
+
 class Parser {
 public:
   Parser(bool binary, const std::string &version) : binary(binary), app("", binary ? "" : "ingot") {
@@ -69,9 +90,10 @@ public:
     // Words that are no command are the question of a binary: `./model "Why is the sky blue?"`.
     if (binary && !arguments.empty() && !isCommand(arguments[0]) && !isTopFlag(arguments[0]))
       arguments.insert(arguments.begin(), "ask");
-    std::reverse(arguments.begin(), arguments.end());
+    // CLI11 reads them from the back, and takes away what it has read.
+    std::vector<std::string> rest(arguments.rbegin(), arguments.rend());
     try {
-      app.parse(arguments);
+      app.parse(rest);
       if (app.get_subcommands().empty()) {
         std::fputs(app.help().c_str(), stderr);
         result.status = ExitUsage;
@@ -87,10 +109,21 @@ public:
       std::fprintf(stdout, "%s\n", app.version().c_str());
       return result;
     } catch (const CLI::ParseError &error) {
-      report(error, std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+      report(error, arguments);
       result.status = ExitUsage;
       return result;
     }
+    const CLI::App *used = app.get_subcommands().front();
+    if (std::string fault = numberOutOfRange(used); !fault.empty()) {
+      std::fprintf(stderr, "error: %s\n", fault.c_str());
+      result.status = ExitUsage;
+      return result;
+    }
+    // `eval --ctx` is the size of a chunk.
+    for (const char *name : {"--ctx", "--kv", "--config", "--target"})
+      if (const CLI::Option *option = used->get_option_no_throw(name);
+          option && option->count() && !(options.command == Command::Eval && name == std::string("--ctx")))
+        options.load.compileFlags.push_back(name);
     result.run = true;
     result.options = options;
     return result;
@@ -169,7 +202,7 @@ private:
     }
     if (!binary) {
       if (context)
-        sub->add_option("--ctx", l.context, "positions per sequence (default: the model's, at most 8192)");
+        sub->add_option("--ctx", l.context, "positions per sequence (default: the model's, at most 4096)");
       sub->add_option("--kv", l.kvDtype, "KV cache type")->check(CLI::IsMember({"f16", "bf16", "f32"}));
       sub->add_option("--config", l.configFile, "name of the configuration in a Hugging Face directory");
     }
@@ -236,7 +269,8 @@ private:
     CLI::App *batch = command(Command::Batch, "batch", "answer many requests (OpenAI batch lines) together");
     model(batch);
     batch->add_option("REQUESTS", options.batch.requests, "a .jsonl file")->required();
-    batch->add_option("-o,--output", options.batch.output, "file for the answers")->required();
+    batch->add_option("-o,--output", options.batch.output, "file for the answers; -: standard output")
+        ->required();
     load(batch), output(batch);
 
     CLI::App *bench = command(Command::Bench, "bench", "measure prompt, generation and batched rates");
@@ -266,7 +300,7 @@ private:
     model(verify);
     verify->add_option("--reference", options.verify.reference,
                        "folder with golden.json or model.json, or PREFIX of PREFIX.golden.json");
-    verify->add_option("--ids", options.verify.ids, "JSON array of token ids to compute");
+    verify->add_option("--ids", options.verify.ids, "file with a JSON array of token ids to compute");
     verify->add_option("--dump", options.verify.dump, "safetensors file for the logits of --ids");
     verify->add_option("--positions", options.verify.positions,
                        "positions to dump, e.g. 0,5,7 (default: all)");
@@ -291,7 +325,8 @@ private:
     CLI::App *detokenize = command(Command::Detokenize, "detokenize", "ids -> text");
     model(detokenize);
     detokenize->add_option("IDS", options.ids, "token ids")->delimiter(',');
-    detokenize->add_option("-f,--file", options.input.file, "JSON array of ids; -: standard input");
+    detokenize->add_option("-f,--file", options.input.file,
+                           "file with a JSON array of ids; -: standard input");
     detokenize->add_flag("--special", options.special, "print special tokens too");
 
     CLI::App *render = command(Command::Template, "template", "render a chat with the model's template");

@@ -52,19 +52,23 @@ bool Session::requestOptions(const SamplingOptions &sampling, batch::RequestOpti
   const weights::GenerationConfig &published = model->meta().generation;
   sample::SamplingParams &params = out.sampling;
   params.temperature = sampling.temperature.value_or(published.temperature.value_or(0.0));
-  params.topK = static_cast<int32_t>(sampling.topK.value_or(published.topK.value_or(0)));
+  // A number that no vocabulary or history reaches means the same as the largest one; no bit is dropped.
+  auto narrow = [](int64_t value) {
+    return static_cast<int32_t>(std::clamp<int64_t>(value, INT32_MIN, INT32_MAX));
+  };
+  params.topK = narrow(sampling.topK.value_or(published.topK.value_or(0)));
   params.topP = sampling.topP.value_or(published.topP.value_or(1.0));
   params.minP = sampling.minP.value_or(published.minP.value_or(0.0));
   params.repetitionPenalty = sampling.repetitionPenalty.value_or(published.repetitionPenalty.value_or(1.0));
   params.presencePenalty = sampling.presencePenalty;
   params.frequencyPenalty = sampling.frequencyPenalty;
-  params.penaltyWindow = static_cast<int32_t>(sampling.penaltyWindow);
-  params.logprobs = static_cast<int32_t>(sampling.logprobs);
+  params.penaltyWindow = narrow(sampling.penaltyWindow);
+  params.logprobs = narrow(sampling.logprobs);
   params.seed =
       sampling.seed ? *sampling.seed : (uint64_t(std::random_device{}()) << 32 | std::random_device{}());
   for (const std::string &text : sampling.logitBias) {
     char *end = nullptr;
-    long id = std::strtol(text.c_str(), &end, 10);
+    long long id = std::strtoll(text.c_str(), &end, 10);
     if (end == text.c_str() || *end != '=') {
       error = "--logit-bias: '" + text + "' is not ID=VALUE";
       return false;
@@ -75,12 +79,22 @@ bool Session::requestOptions(const SamplingOptions &sampling, batch::RequestOpti
       error = "--logit-bias: '" + text + "' is not ID=VALUE";
       return false;
     }
+    if (id < 0 || id >= module().vocab) {
+      error = "--logit-bias names token " + std::to_string(id) + ", the vocabulary has " +
+              std::to_string(module().vocab);
+      return false;
+    }
     params.logitBias.emplace_back(static_cast<int32_t>(id), value);
   }
   out.maxTokens = sampling.maxTokens;
   out.stopStrings = sampling.stop;
-  for (int64_t id : sampling.stopIds)
+  for (int64_t id : sampling.stopIds) {
+    if (id < 0 || id >= module().vocab) {
+      error = "stop token " + std::to_string(id) + ": the vocabulary has " + std::to_string(module().vocab);
+      return false;
+    }
     out.stopIds.push_back(static_cast<int32_t>(id));
+  }
   out.ignoreEos = sampling.ignoreEos;
   return sample::checkParams(params, module().vocab, error);
 }

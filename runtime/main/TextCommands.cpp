@@ -16,6 +16,10 @@ namespace ingot::main_ {
 int commandTokenize(const Options &options, ArtefactLoader &loader) {
   std::string error, text = options.input.prompt;
   TextModel model;
+  if (!text.empty() && !options.input.file.empty()) {
+    std::fprintf(stderr, "error: give the text once: -p TEXT or -f FILE\n");
+    return ExitUsage;
+  }
   if (text.empty() && !readFile(options.input.file.empty() ? "-" : options.input.file, text, error))
     return fail(error);
   if (!model.open(options, loader, error))
@@ -30,17 +34,21 @@ int commandTokenize(const Options &options, ArtefactLoader &loader) {
 
 int commandDetokenize(const Options &options, ArtefactLoader &loader) {
   std::string error, text;
-  std::vector<int32_t> ids(options.ids.begin(), options.ids.end());
-  if (ids.empty()) {
+  std::vector<int64_t> given = options.ids;
+  if (!given.empty() && !options.input.file.empty()) {
+    std::fprintf(stderr, "error: give the ids once: as arguments or with -f FILE\n");
+    return ExitUsage;
+  }
+  if (given.empty()) {
     if (!readFile(options.input.file.empty() ? "-" : options.input.file, text, error))
       return fail(error);
     nlohmann::json list = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!list.is_array())
       return fail("detokenize: expected a JSON array of ids");
     for (const nlohmann::json &id : list) {
-      if (!id.is_number_integer())
+      if (!id.is_number_integer() || (id.is_number_unsigned() && id.get<uint64_t>() > INT64_MAX))
         return fail("detokenize: '" + id.dump(-1, ' ', false, Replace) + "' is no token id");
-      ids.push_back(id.get<int32_t>());
+      given.push_back(id.get<int64_t>());
     }
   }
   TextModel model;
@@ -49,10 +57,13 @@ int commandDetokenize(const Options &options, ArtefactLoader &loader) {
   const token::Tokenizer *tokenizer = model.tokenizer(error);
   if (!tokenizer)
     return fail(error);
-  for (int32_t id : ids)
+  std::vector<int32_t> ids;
+  for (int64_t id : given) {
     if (id < 0 || id >= tokenizer->vocabSize())
       return fail("detokenize: id " + std::to_string(id) + " is outside the vocabulary of " +
                   std::to_string(tokenizer->vocabSize()));
+    ids.push_back(static_cast<int32_t>(id));
+  }
   std::string result = tokenizer->decode(ids.data(), ids.size(), /*skipSpecial=*/!options.special);
   std::fwrite(result.data(), 1, result.size(), stdout);
   std::printf("\n");

@@ -6,6 +6,7 @@
 #include "runtime/main/Safetensors.h"
 
 #include "runtime/batch/Evaluate.h"
+#include "runtime/weights/OutputPath.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -39,7 +40,7 @@ bool parsePositions(const std::string &text, size_t length, std::vector<uint32_t
   return true;
 }
 
-int dump(Session &session, const VerifyCommand &verify) {
+int dump(Session &session, const VerifyCommand &verify, const std::string &output) {
   std::string error;
   nlohmann::json json;
   std::vector<int32_t> ids;
@@ -76,7 +77,7 @@ int dump(Session &session, const VerifyCommand &verify) {
     size_t width = values.size() / wanted.size();
     put(name, width, [&, width = width, &values = values](size_t i) { return values.data() + i * width; });
   }
-  return writeArrays(verify.dump, arrays, error) ? ExitOk : fail(error);
+  return writeArrays(output, arrays, error) ? ExitOk : fail(error);
 }
 
 } // namespace
@@ -106,7 +107,10 @@ int commandVerify(const Options &options, ArtefactLoader &loader) {
                   "name that ends in .golden.json");
     }
   }
-  std::string error;
+  std::string error, output;
+  if (!verify.dump.empty() &&
+      !weights::resolveOutput(verify.dump, {verify.ids, options.load.model}, output, error))
+    return fail(error);
   std::unique_ptr<Artefact> artefact = loader.open(options.load, options.quiet, error);
   if (!artefact)
     return fail(error);
@@ -114,7 +118,7 @@ int commandVerify(const Options &options, ArtefactLoader &loader) {
   if (!session)
     return fail(error);
   if (!verify.ids.empty())
-    return dump(*session, verify);
+    return dump(*session, verify, output);
 
   bool exact = std::string(session->module().isa) == "ref";
   Checks checks;

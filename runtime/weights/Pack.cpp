@@ -3,9 +3,11 @@
 #include "runtime/weights/Hash.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <unistd.h>
 
 namespace ingot::weights {
 
@@ -50,7 +52,15 @@ std::unique_ptr<Pack> Pack::open(const std::string &path, std::string &error) {
   return source ? read(std::move(source), error) : nullptr;
 }
 
-std::unique_ptr<Pack> Pack::openSelf(std::string &error) { return open("/proc/self/exe", error); }
+std::unique_ptr<Pack> Pack::openSelf(std::string &error) {
+  constexpr const char *self = "/proc/self/exe";
+  // The link opens the running program even where its file was moved or replaced; messages name the file.
+  char path[PATH_MAX];
+  ssize_t n = ::readlink(self, path, sizeof(path));
+  std::unique_ptr<Source> source =
+      openFile(self, error, n > 0 ? std::string(path, size_t(n)) : std::string());
+  return source ? read(std::move(source), error) : nullptr;
+}
 
 std::unique_ptr<Pack> Pack::fromMemory(const uint8_t *data, uint64_t size, std::string name,
                                        std::string &error) {

@@ -65,19 +65,22 @@ private:
 
 } // namespace
 
-std::unique_ptr<Source> openFile(const std::string &path, std::string &error) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+std::unique_ptr<Source> openFile(const std::string &path, std::string &error, std::string name) {
+  if (name.empty())
+    name = path;
+  // Without O_NONBLOCK a pipe would wait for its writer before it can be refused.
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    error = path + ": " + std::strerror(errno);
+    error = name + ": " + std::strerror(errno);
     return nullptr;
   }
   struct stat st;
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    error = path + ": not a regular file";
+    error = name + ": not a regular file";
     ::close(fd);
     return nullptr;
   }
-  return std::make_unique<FileSource>(path, fd, uint64_t(st.st_size));
+  return std::make_unique<FileSource>(std::move(name), fd, uint64_t(st.st_size));
 }
 
 std::unique_ptr<Source> fromMemory(const uint8_t *data, uint64_t size, std::string name) {

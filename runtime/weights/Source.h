@@ -26,8 +26,9 @@ public:
   virtual int descriptor() const { return -1; }
 };
 
-/// Opens a regular file for reading; null and a message that names it on failure.
-std::unique_ptr<Source> openFile(const std::string &path, std::string &error);
+/// Opens a regular file for reading; null and a message on failure. `name` is used in messages in place of
+/// the path where it is not empty.
+std::unique_ptr<Source> openFile(const std::string &path, std::string &error, std::string name = {});
 
 /// A source over memory that outlives it.
 std::unique_ptr<Source> fromMemory(const uint8_t *data, uint64_t size, std::string name);
