@@ -13,7 +13,10 @@
 #include "compiler/pipeline/ParamPlans.h"
 #include "compiler/pipeline/PassOrder.h"
 #include "compiler/support/Support.h"
+#include "compiler/transforms/rt/Passes.h"
 #include "dialects/InitAllDialects.h"
+#include "dialects/llm/Llm.h"
+#include "dialects/rt/Rt.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
@@ -141,6 +144,7 @@ struct Compiler::Implementation {
   Phase first() const { return firstPhase(options); }
 
   Error runPhases(mlir::ModuleOp module, Phase from, Phase to, const std::string &isa);
+  mlir::LogicalResult checkRead();
   Error loadModule();
   Error buildVariants(Phase last);
   Error emit();
@@ -167,6 +171,8 @@ Error checkOptions(const CompileOptions &options) {
   if (options.chunk < 16 || options.chunk > 4096)
     return optionError("--chunk: must be between 16 and 4096");
   bool resumed = options.startFrom && *options.startFrom != Phase::Import;
+  if (options.startFrom && !resumed && !options.irFile.empty())
+    return optionError("--start-from=import reads the model; --ir is for the phases after it");
   if (resumed != !options.irFile.empty())
     return optionError(
         "--start-from and --ir go together: the text of the phase before is read from that file");
@@ -206,11 +212,47 @@ Error Compiler::Implementation::runPhases(mlir::ModuleOp module, Phase from, Pha
   return Error::success();
 }
 
+/// Text that was read, perhaps edited or of another model, against the files and the phase that goes on from
+/// it.
+mlir::LogicalResult Compiler::Implementation::checkRead() {
+  if (first() == Phase::Target) {
+    mlir::PassManager manager(context.get());
+    manager.addPass(transforms::createRtVerifyAbiPass());
+    if (mlir::failed(manager.run(*common)))
+      return mlir::failure();
+    auto facts = *common->getOps<rt::ModuleOp>().begin();
+    if (facts.getIsa() != options.targets.front())
+      return facts.emitOpError() << "is made for " << facts.getIsa() << ", the target is "
+                                 << options.targets.front();
+  }
+  // Right numbers need the right bytes: what a param reads must be the tensor that it names.
+  for (auto param : common->getOps<llm::ParamOp>())
+    for (auto [i, extent] : llvm::enumerate(param.sourceList())) {
+      if (i >= param.getTensors().size())
+        continue;
+      StringRef name = cast<mlir::StringAttr>(param.getTensors()[i]).getValue();
+      const import_::TensorInfo *tensor = source->find(name);
+      if (!tensor)
+        return param.emitOpError() << "reads tensor '" << name << "', which " << source->path()
+                                   << " does not have";
+      uint64_t begin = extent.getOffset(), bytes = extent.getBytes();
+      if (static_cast<uint64_t>(extent.getFile()) != tensor->file || begin < tensor->offset ||
+          bytes > tensor->bytes || begin - tensor->offset > tensor->bytes - bytes ||
+          tensor->scheme != StringRef(qfmt::schemeName(param.sourceScheme())))
+        return param.emitOpError() << "does not read tensor '" << name << "' as it lies in "
+                                   << source->path();
+    }
+  return mlir::success();
+}
+
 Error Compiler::Implementation::loadModule() {
   DiagnosticText diagnostics(context.get(), options);
   if (!options.irFile.empty()) {
     common = mlir::parseSourceFile<mlir::ModuleOp>(options.irFile, context.get());
-    return common ? Error::success() : diagnostics.error(options.irFile + ": cannot be parsed");
+    if (!common)
+      return diagnostics.error(options.irFile + ": cannot be parsed");
+    return mlir::succeeded(checkRead()) ? Error::success()
+                                        : diagnostics.error(options.irFile + ": does not fit this compile");
   }
   arch::BuildOptions build;
   build.context = options.context.value_or(0);

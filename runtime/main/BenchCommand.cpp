@@ -153,16 +153,28 @@ int commandBench(const Options &options, ArtefactLoader &loader) {
         if (generate > 0)
           tests.push_back({0, generate, batch, depth});
   }
+  auto negative = [](const std::vector<int64_t> &values) {
+    return std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; });
+  };
+  if (negative(bench.prompt) || negative(bench.generate) || tests.empty()) {
+    std::fprintf(stderr, "error: -p and -n must not be negative, and one of them above 0\n");
+    return ExitUsage;
+  }
   int64_t positions = 1, sequences = 1, room = 0;
   for (const Test &test : tests) {
     if (test.batch < 1 || test.depth < 0) {
-      std::fprintf(stderr, "error: -b and -d must not be negative\n");
+      std::fprintf(stderr, "error: -b must be above 0, -d must not be negative\n");
       return ExitUsage;
     }
     positions = std::max(positions, test.positions());
     sequences = std::max(sequences, test.batch);
     room = std::max(room, test.batch * ((test.positions() + INGOT_KV_PAGE - 1) / INGOT_KV_PAGE));
   }
+  for (int64_t threads : bench.threads)
+    if (threads < 1 || threads > 256) {
+      std::fprintf(stderr, "error: -t must be between 1 and 256\n");
+      return ExitUsage;
+    }
   LoadOptions load = options.load;
   load.kvPages = std::max<int64_t>(room, 1);
   load.maxSeqs = std::max(load.maxSeqs, sequences);
@@ -171,14 +183,9 @@ int commandBench(const Options &options, ArtefactLoader &loader) {
       load.context = positions;
 
   nlohmann::json results = nlohmann::json::array();
-  if (!options.json)
-    std::printf("| test | threads | t/s (median) | min | max |\n|---|---|---|---|---|\n");
+  bool header = false;
   std::vector<int64_t> threadCounts = bench.threads.empty() ? std::vector<int64_t>{0} : bench.threads;
   for (int64_t threads : threadCounts) {
-    if (threads < 0 || threads > 256) {
-      std::fprintf(stderr, "error: -t must be between 1 and 256\n");
-      return ExitUsage;
-    }
     std::string error;
     load.threads = static_cast<unsigned>(threads);
     std::unique_ptr<Artefact> artefact = loader.open(load, options.quiet, error);
@@ -211,9 +218,12 @@ int commandBench(const Options &options, ArtefactLoader &loader) {
                            {"min_ts", *low},
                            {"max_ts", *high},
                            {"samples_ts", rates}});
-      else
+      else {
+        if (!std::exchange(header, true))
+          std::printf("| test | threads | t/s (median) | min | max |\n|---|---|---|---|---|\n");
         std::printf("| %s | %u | %.1f | %.1f | %.1f |\n", test.name().c_str(), session->executor().threads(),
                     median(rates), *low, *high);
+      }
       std::fflush(stdout);
     }
   }

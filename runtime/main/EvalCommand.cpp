@@ -115,6 +115,10 @@ bool itemIds(Session &session, const Json &item, std::vector<int32_t> &context,
     return false;
   std::string text = item["context"].get<std::string>();
   context = tokenizer->encode(text, true, false);
+  if (context.empty()) {
+    error = "the context has no tokens";
+    return false;
+  }
   for (const Json &ending : item["endings"]) {
     std::string joined = text + " " + (ending.is_string() ? ending.get<std::string>() : ending.dump());
     std::vector<int32_t> whole = tokenizer->encode(joined, true, false);
@@ -146,6 +150,11 @@ int choices(Session &session, const Options &options) {
     std::vector<std::vector<int32_t>> endings;
     if (!itemIds(session, items[i], context, endings, error))
       return fail(options.eval.choices + ": item " + std::to_string(i) + ": " + error);
+    auto answer = items[i].find("answer");
+    int64_t wanted = answer != items[i].end() && answer->is_number_integer() ? answer->get<int64_t>() : -1;
+    if (wanted < 0 || wanted >= static_cast<int64_t>(endings.size()))
+      return fail(options.eval.choices + ": item " + std::to_string(i) +
+                  ": 'answer' must be the number of an ending, from 0");
     std::vector<double> sums;
     for (const std::vector<int32_t> &ending : endings) {
       std::vector<int32_t> all(context);
@@ -162,7 +171,7 @@ int choices(Session &session, const Options &options) {
       sums.push_back(sum);
     }
     int64_t chosen = std::max_element(sums.begin(), sums.end()) - sums.begin();
-    right += chosen == items[i].value("answer", int64_t(-1));
+    right += chosen == wanted;
     results.push_back({{"chosen", chosen}, {"sum_logprob", sums}});
   }
   if (options.json)

@@ -311,7 +311,7 @@ private:
     model(eval);
     eval->add_option("--perplexity", options.eval.perplexity, "text file");
     eval->add_option("--choices", options.eval.choices, "JSON file with items");
-    eval->add_option("--ctx", options.eval.context, "tokens of one chunk")->check(CLI::Range(2, 1 << 20));
+    eval->add_option("--ctx", options.eval.context, "tokens of one chunk")->check(CLI::Range(3, 1 << 20));
     eval->add_option("--chunks", options.eval.chunks, "number of chunks; 0: all of the text");
     load(eval, /*compiling=*/false, /*context=*/false), output(eval);
 

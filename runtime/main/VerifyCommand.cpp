@@ -122,8 +122,14 @@ int commandVerify(const Options &options, ArtefactLoader &loader) {
 
   bool exact = std::string(session->module().isa) == "ref";
   Checks checks;
-  bool ran = kind == Real ? verifyReal(*session, reference, exact, checks, error)
-                          : verifyGolden(*session, json, exact, checks, error);
+  bool ran = false;
+  // A reference whose members are absent or of the wrong kind shows up as an exception of the JSON library.
+  try {
+    ran = kind == Real ? verifyReal(*session, reference, exact, checks, error)
+                       : verifyGolden(*session, json, exact, checks, error);
+  } catch (const nlohmann::json::exception &fault) {
+    error = (kind == Real ? reference : json) + ": malformed reference: " + fault.what();
+  }
   if (!ran)
     return fail(error);
   return checks.report(options.json,

@@ -26,7 +26,7 @@ public:
   GoldenVerifier(Session &session, const Json &golden, const ArrayFile &arrays, bool exact, Checks &checks)
       : session(session), golden(golden), arrays(arrays), checks(checks) {
     bool directory = golden.contains("accuracy");
-    const Json &accuracy = directory ? golden["accuracy"] : golden;
+    const Json &accuracy = directory ? golden.at("accuracy") : golden;
     double largest = accuracy.value("max_abs_logit", 1.0);
     if (exact) {
       bounds.logitMax = directory ? 1e-4 * largest : 1e-4;
@@ -81,7 +81,7 @@ private:
 
     std::vector<uint32_t> wanted;
     if (it->contains("logit_positions")) {
-      for (const Json &position : (*it)["logit_positions"])
+      for (const Json &position : (*it).at("logit_positions"))
         wanted.push_back(position.get<uint32_t>());
     } else {
       wanted.assign(positions.begin(), positions.begin() + static_cast<ptrdiff_t>(ids.size()));
@@ -95,7 +95,7 @@ private:
       double sum = 0;
       for (size_t i = 0; i + 1 < ids.size(); ++i)
         sum += logProbability(result.logits[i], ids[i + 1]);
-      checks.add(name + ": log-likelihood, difference", std::fabs(sum - (*it)["loglik_sum"].get<double>()),
+      checks.add(name + ": log-likelihood, difference", std::fabs(sum - (*it).at("loglik_sum").get<double>()),
                  bounds.loglik);
     }
     return true;
@@ -211,7 +211,7 @@ bool verifyBatch(Session &session, const std::string &path, double margin, Check
   if (!readJsonFile(path, batch, error))
     return false;
   std::unique_ptr<batch::Engine> engine = session.createEngine(/*endTokens=*/false);
-  const Json &sequences = batch["sequences"];
+  const Json &sequences = batch.at("sequences");
   std::vector<batch::Answer> answers(sequences.size());
   for (size_t i = 0; i < sequences.size(); ++i) {
     std::vector<int32_t> ids;
@@ -220,7 +220,7 @@ bool verifyBatch(Session &session, const std::string &path, double margin, Check
       return false;
     }
     batch::RequestOptions request;
-    request.maxTokens = static_cast<int64_t>(sequences[i]["greedy"].size());
+    request.maxTokens = static_cast<int64_t>(sequences[i].at("greedy").size());
     batch::Callbacks callbacks;
     callbacks.done = [&answers, i](const batch::Answer &answer) { answers[i] = answer; };
     uint64_t id;
@@ -235,10 +235,11 @@ bool verifyBatch(Session &session, const std::string &path, double margin, Check
       return false;
     }
     // After a small margin the continuations may part for good.
-    for (size_t t = 0; t < sequences[i]["greedy"].size(); ++t) {
-      if (sequences[i]["margin"][t].get<double>() <= margin)
+    for (size_t t = 0; t < sequences[i].at("greedy").size(); ++t) {
+      if (sequences.at(i).at("margin").at(t).get<double>() <= margin)
         break;
-      if (t >= answers[i].tokens.size() || answers[i].tokens[t] != sequences[i]["greedy"][t].get<int32_t>()) {
+      if (t >= answers[i].tokens.size() ||
+          answers[i].tokens[t] != sequences.at(i).at("greedy").at(t).get<int32_t>()) {
         ++wrong;
         break;
       }
@@ -270,7 +271,7 @@ bool verifyGolden(Session &session, const std::string &jsonPath, bool exact, Che
   std::string folder = jsonPath.substr(0, jsonPath.find_last_of('/') + 1);
   std::string batch = folder + "batch.json";
   if (golden.contains("accuracy") && access(batch.c_str(), R_OK) == 0) {
-    const Json &accuracy = golden["accuracy"];
+    const Json &accuracy = golden.at("accuracy");
     double largest = accuracy.value("max_abs_logit", 1.0);
     double margin = exact ? 2e-4 * largest : 4 * accuracy.value("bf16_rel", 0.0) * largest;
     return verifyBatch(session, batch, margin, checks, error);

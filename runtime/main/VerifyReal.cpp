@@ -94,14 +94,14 @@ bool verifyPrompts(Session &session, const std::string &folder, const RealBounds
     return false;
   Difference all;
   Greedy greedyAll;
-  for (const Json &prompt : prompts["prompts"]) {
+  for (const Json &prompt : prompts.at("prompts")) {
     std::string name = prompt.value("name", "");
     std::vector<int32_t> ids, greedy, sequence;
     if (!readIds(prompt.value("ids", Json()), ids) || !readIds(prompt.value("greedy", Json()), greedy)) {
       error = folder + "/prompts.json: prompt '" + name + "' has no ids";
       return false;
     }
-    std::vector<uint32_t> wanted = toPositions(prompt["positions"]), positions;
+    std::vector<uint32_t> wanted = toPositions(prompt.at("positions")), positions;
     unroll(ids, greedy, wanted, sequence, positions);
     Evaluation result;
     TopTokens top;
@@ -115,7 +115,7 @@ bool verifyPrompts(Session &session, const std::string &folder, const RealBounds
       all.add(result.logits[at - positions.begin()], top, row);
     }
     checks.add("prompt " + name + ": top logits, largest difference", one.largest, bounds.logit);
-    greedyAll.add(result, positions, ids.size(), greedy, prompt["greedy_margin"], bounds.margin);
+    greedyAll.add(result, positions, ids.size(), greedy, prompt.at("greedy_margin"), bounds.margin);
   }
   checks.note("prompts: top logits, rms difference", all.rms());
   checks.note("prompts: logsumexp, largest difference", all.logSumExp);
@@ -138,7 +138,7 @@ bool verifyLong(Session &session, const std::string &folder, const RealBounds &b
     checks.note("long prompt: left out, it does not fit the context", static_cast<double>(ids.size()));
     return true;
   }
-  std::vector<uint32_t> wanted = toPositions(json["positions"]), positions;
+  std::vector<uint32_t> wanted = toPositions(json.at("positions")), positions;
   unroll(ids, greedy, wanted, sequence, positions);
   Evaluation result;
   TopTokens top;
@@ -152,7 +152,7 @@ bool verifyLong(Session &session, const std::string &folder, const RealBounds &b
   checks.add("long prompt: top logits, largest difference", difference.largest, bounds.longLogit);
   checks.note("long prompt: top logits, rms difference", difference.rms());
   Greedy count;
-  count.add(result, positions, ids.size(), greedy, json["greedy_margin"], bounds.margin);
+  count.add(result, positions, ids.size(), greedy, json.at("greedy_margin"), bounds.margin);
   checks.add("long prompt: greedy tokens that differ, of " + std::to_string(count.judged) + " clear ones",
              count.wrong, 0);
   return true;
@@ -170,7 +170,7 @@ bool verifyHidden(Session &session, const std::string &folder, bool exact, Check
       !arrays.floats("last_position", expected, shape, error))
     return false;
   std::vector<int32_t> ids;
-  for (const Json &prompt : prompts["prompts"])
+  for (const Json &prompt : prompts.at("prompts"))
     if (prompt.value("name", "") == json.value("prompt", ""))
       readIds(prompt.value("ids", Json()), ids);
   Evaluation result;
@@ -193,7 +193,7 @@ bool verifyHidden(Session &session, const std::string &folder, bool exact, Check
       error = "the model's plan has no " + name;
       return false;
     }
-    double largest = json["layers"][row].value("absmax", 0.0), difference = 0;
+    double largest = json.at("layers").at(row).value("absmax", 0.0), difference = 0;
     for (size_t c = 0; c < width; ++c)
       difference =
           std::max(difference, std::fabs(static_cast<double>(actual[c]) - expected[row * width + c]));
