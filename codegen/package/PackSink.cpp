@@ -4,6 +4,7 @@
 #include "codegen/package/PackSink.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 #include <cerrno>
 #include <cstring>
@@ -35,8 +36,12 @@ static Error writeAll(int fd, uint64_t offset, ArrayRef<uint8_t> bytes, const st
 }
 
 Expected<std::unique_ptr<FileSink>> FileSink::create(StringRef path) {
+  std::string folder = sys::path::parent_path(path).str();
+  int fd = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0)
+    return std::unique_ptr<FileSink>(new FileSink(path, "", fd));
+  // Not every file system has files without a name; a missing folder is told here as well.
   SmallString<256> temporary;
-  int fd;
   if (std::error_code code = sys::fs::createUniqueFile(path + ".%%%%%%%%.part", fd, temporary))
     return createStringError(code, "cannot write " + path + ": " + code.message());
   return std::unique_ptr<FileSink>(new FileSink(path, temporary, fd));
@@ -47,15 +52,6 @@ FileSink::~FileSink() {
     ::close(fd);
   if (!temporary.empty())
     ::unlink(temporary.c_str());
-}
-
-Error FileSink::setBase(uint64_t newBase) {
-  ::close(fd);
-  fd = ::open(temporary.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0)
-    return systemError("cannot open " + temporary);
-  base = newBase;
-  return Error::success();
 }
 
 Error FileSink::begin(uint64_t packBytes) {
@@ -82,6 +78,22 @@ Error FileSink::commit(bool executable) {
   ::umask(mask);
   if (::fchmod(fd, (executable ? 0777 : 0666) & ~mask) != 0)
     return systemError("cannot set the mode of " + path);
+  if (temporary.empty()) {
+    std::string self = "/proc/self/fd/" + std::to_string(fd);
+    if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      if (::close(std::exchange(fd, -1)) != 0)
+        return systemError("cannot write " + path);
+      return Error::success();
+    }
+    // A name that is in use can only be replaced from another name.
+    int attempts = 0;
+    do {
+      SmallString<256> name;
+      sys::fs::createUniquePath(path + ".%%%%%%%%.part", name, /*MakeAbsolute=*/false);
+      temporary = name.str().str();
+    } while (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0 &&
+             errno == EEXIST && ++attempts < 16);
+  }
   if (::close(std::exchange(fd, -1)) != 0)
     return systemError("cannot write " + path);
   if (::rename(temporary.c_str(), path.c_str()) != 0)

@@ -22,26 +22,25 @@ public:
   virtual llvm::Error write(uint64_t offset, llvm::ArrayRef<uint8_t> bytes) = 0;
 };
 
-/// Writes to a temporary file beside `path` that takes the final name in `commit`, so that nothing
-/// half-written is ever seen under it. Without `commit` the temporary file is removed.
+/// Writes to a file that takes the name `path` in `commit`, so that nothing half-written is ever seen under
+/// it. Until then the file has no name where the file system can do that, and the system removes it whatever
+/// ends the process; elsewhere it is a temporary file beside `path` that the destructor removes.
 class FileSink final : public PackSink {
 public:
   static llvm::Expected<std::unique_ptr<FileSink>> create(llvm::StringRef path);
   ~FileSink() override;
   llvm::Error begin(uint64_t packBytes) override;
   llvm::Error write(uint64_t offset, llvm::ArrayRef<uint8_t> bytes) override;
-  /// The file's name while it is being written; a linker may replace its content before `setBase`.
-  const std::string &temporaryPath() const { return temporary; }
-  /// Opens the temporary file again after something else has written its first `base` bytes.
-  llvm::Error setBase(uint64_t base);
-  /// Writes behind the pack (offsets from the start of the file).
+  /// The pack begins at this byte of the file.
+  void setBase(uint64_t bytes) { base = bytes; }
+  /// Writes around the pack (offsets from the start of the file).
   llvm::Error writeAbsolute(uint64_t offset, llvm::ArrayRef<uint8_t> bytes);
   llvm::Error commit(bool executable);
 
 private:
   FileSink(llvm::StringRef path, llvm::StringRef temporary, int fd)
       : path(path), temporary(temporary), fd(fd) {}
-  std::string path, temporary;
+  std::string path, temporary; ///< `temporary` is empty while the file has no name
   uint64_t base = 0;
   int fd;
 };

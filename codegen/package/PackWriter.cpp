@@ -9,7 +9,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -193,21 +195,35 @@ Expected<PackResult> writePack(const PackContents &contents, TensorSource &sourc
   return PackResult{layout.end, header.header_hash};
 }
 
+/// The linked image. A linker writes files by name, so for a moment there is one beside `path`.
+static Expected<std::unique_ptr<MemoryBuffer>> linkBeside(StringRef path, ArrayRef<StringRef> objects,
+                                                          StringRef runtimeDir) {
+  SmallString<256> name;
+  if (std::error_code code = sys::fs::createUniqueFile(path + ".%%%%%%%%.part", name))
+    return createStringError(code, "cannot write " + path + ": " + code.message());
+  FileRemover remover(name);
+  if (Error error = linkExecutable(objects, runtimeDir, name))
+    return std::move(error);
+  ErrorOr<std::unique_ptr<MemoryBuffer>> image =
+      MemoryBuffer::getFile(name, /*IsText=*/false, /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
+  if (!image)
+    return createStringError(image.getError(),
+                             "cannot read " + Twine(name) + ": " + image.getError().message());
+  return std::move(*image);
+}
+
 Error writeExecutable(StringRef path, ArrayRef<StringRef> objects, StringRef runtimeDir,
                       const PackContents &contents, TensorSource &source, const PackProgress &progress) {
   Expected<std::unique_ptr<FileSink>> sink = FileSink::create(path);
   if (!sink)
     return sink.takeError();
-  const std::string &temporary = (*sink)->temporaryPath();
-  if (Error error = linkExecutable(objects, runtimeDir, temporary))
+  Expected<std::unique_ptr<MemoryBuffer>> image = linkBeside(path, objects, runtimeDir);
+  if (!image)
+    return image.takeError();
+  if (Error error = (*sink)->writeAbsolute(0, textBytes((*image)->getBuffer())))
     return error;
-  uint64_t imageBytes;
-  if (std::error_code code = sys::fs::file_size(temporary, imageBytes))
-    return createStringError(code, "cannot read %s", temporary.c_str());
-
-  uint64_t base = alignTo(imageBytes, INGOT_PACK_ALIGN);
-  if (Error error = (*sink)->setBase(base))
-    return error;
+  uint64_t base = alignTo((*image)->getBufferSize(), INGOT_PACK_ALIGN);
+  (*sink)->setBase(base);
   Expected<PackResult> pack = writePack(contents, source, **sink, progress);
   if (!pack)
     return pack.takeError();

@@ -18,7 +18,7 @@
 
 namespace ingot::package {
 
-/// Rows of one tensor of the model's files.
+/// Rows of one tensor of the model's files; for a vector its elements.
 struct ParamPart {
   std::string tensor; ///< name in the file, for messages
   unsigned file = 0;

@@ -60,8 +60,8 @@ private:
     for (int64_t r = 0; r < window.count; ++r)
       if (!isFinite(param.sourceScheme, window.bytes.data() + r * rowBytes, param.cols))
         return createStringError(inconvertibleErrorCode(),
-                                 "tensor '%s': row %lld holds a NaN or an infinite value",
-                                 part.tensor.c_str(), (long long)(window.first + r));
+                                 "%s: tensor '%s': row %lld holds a NaN or an infinite value",
+                                 source.name(part.file).c_str(), part.tensor.c_str(), (long long)(window.first + r));
     return Error::success();
   }
 
@@ -75,8 +75,9 @@ private:
 Error packRows(const ParamPlan &param, RowReader &reader, function_ref<Error(ArrayRef<uint8_t>)> emit) {
   bool convert = param.scheme != param.sourceScheme || param.offsetAdd != 0;
   assert((!convert || param.scheme == qfmt::Scheme::F32) && "row layout converts to f32 alone");
-  int64_t rowBytes = *qfmt::fileBytes(param.scheme, 1, param.cols);
+  size_t rowBytes = *qfmt::fileBytes(param.scheme, 1, param.cols);
   std::vector<float> values(convert ? param.cols : 0);
+  std::vector<uint8_t> out;
   for (int64_t r = 0; r < param.rows; ++r) {
     Expected<const uint8_t *> row = reader.row(r);
     if (!row)
@@ -89,14 +90,16 @@ Error packRows(const ParamPlan &param, RowReader &reader, function_ref<Error(Arr
           value += param.offsetAdd;
       bytes = reinterpret_cast<const uint8_t *>(values.data());
     }
-    if (Error error = emit({bytes, static_cast<size_t>(rowBytes)}))
-      return error;
+    out.insert(out.end(), bytes, bytes + rowBytes);
+    if (out.size() >= (1 << 20)) {
+      if (Error error = emit(out))
+        return error;
+      out.clear();
+    }
   }
   // A vector is padded to whole groups of lanes.
-  static const uint8_t zeros[64] = {};
-  if (uint64_t padding = param.bytes - param.rows * rowBytes)
-    return emit({zeros, static_cast<size_t>(padding)});
-  return Error::success();
+  out.resize(out.size() + (param.bytes - param.rows * rowBytes));
+  return out.empty() ? Error::success() : emit(out);
 }
 
 Error packPanels(const ParamPlan &param, RowReader &reader, function_ref<Error(ArrayRef<uint8_t>)> emit) {
@@ -131,6 +134,14 @@ Error packPanels(const ParamPlan &param, RowReader &reader, function_ref<Error(A
 } // namespace
 
 Error packParam(const ParamPlan &param, TensorSource &source, function_ref<Error(ArrayRef<uint8_t>)> emit) {
+  if (param.layout == qfmt::Layout::Row && param.rows == 1) {
+    // The parts of a vector are pieces of its one row: as rows of one element they are put together like any
+    // other.
+    ParamPlan column = param;
+    std::swap(column.rows, column.cols);
+    RowReader reader(column, source);
+    return packRows(column, reader, emit);
+  }
   RowReader reader(param, source);
   return param.layout == qfmt::Layout::Row ? packRows(param, reader, emit) : packPanels(param, reader, emit);
 }

@@ -7,6 +7,7 @@
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <string>
 
 namespace ingot::package {
 
@@ -16,6 +17,8 @@ public:
   virtual ~TensorSource() = default;
   /// Fills `out` from byte `offset` of file number `file`; a short file is an error that names it.
   virtual llvm::Error read(unsigned file, uint64_t offset, llvm::MutableArrayRef<uint8_t> out) = 0;
+  /// The file's name for messages.
+  virtual std::string name(unsigned file) const = 0;
 };
 
 } // namespace ingot::package

@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstring>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,7 @@ struct Child {
 bool start(Child &child, mlir::ModuleOp module, StringRef isa, std::optional<StringRef> only) {
   if (!child.outbox.valid())
     return false;
+  pid_t parent = ::getpid();
   child.pid = ::fork();
   if (child.pid < 0)
     return false;
@@ -123,6 +125,10 @@ bool start(Child &child, mlir::ModuleOp module, StringRef isa, std::optional<Str
     child.running = true;
     return true;
   }
+  // Whoever ends the compile, even by SIGKILL, ends its children.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent)
+    ::_exit(1);
   // What LLVM prints before it gives up goes to the error text of the parent by way of the status alone.
   for (int signal : {SIGABRT, SIGSEGV, SIGILL, SIGBUS, SIGFPE})
     ::signal(signal, SIG_DFL);

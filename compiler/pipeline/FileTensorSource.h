@@ -17,6 +17,7 @@ public:
   static llvm::Expected<std::unique_ptr<FileTensorSource>> open(llvm::ArrayRef<std::string> paths);
   ~FileTensorSource() override;
   llvm::Error read(unsigned file, uint64_t offset, llvm::MutableArrayRef<uint8_t> out) override;
+  std::string name(unsigned file) const override { return file < paths.size() ? paths[file] : "?"; }
 
 private:
   FileTensorSource() = default;

@@ -1,6 +1,8 @@
 //===- Support.cpp - small helpers shared by the compiler's folders --------------------------------===//
 #include "compiler/support/Support.h"
 
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -33,11 +35,30 @@ std::string shortHash(llvm::StringRef bytes) {
   return out;
 }
 
+static llvm::Error cannotWrite(llvm::StringRef path, std::error_code code) {
+  return llvm::createStringError(code, "cannot write " + path + ": " + code.message());
+}
+
 llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef bytes) {
-  return llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
-    os << bytes;
-    return llvm::Error::success();
-  });
+  // LLVM's own helper keeps the file when a write has failed.
+  int fd;
+  llvm::SmallString<256> temporary;
+  if (std::error_code code = llvm::sys::fs::createUniqueFile(path + ".%%%%%%%%.part", fd, temporary,
+                                                             llvm::sys::fs::OF_None, 0666))
+    return cannotWrite(path, code);
+  llvm::FileRemover remover(temporary);
+  llvm::raw_fd_ostream stream(fd, /*shouldClose=*/true);
+  stream << bytes;
+  stream.close();
+  std::error_code code = stream.error();
+  // An error that nobody looked at ends the process in the stream's destructor.
+  stream.clear_error();
+  if (!code)
+    code = llvm::sys::fs::rename(temporary, path);
+  if (code)
+    return cannotWrite(path, code);
+  remover.releaseFile();
+  return llvm::Error::success();
 }
 
 } // namespace ingot::support
