@@ -1,4 +1,5 @@
-//===- Elementwise.h - gate, add, scale, softcap, select on rows -----------------------------------------===//
+//===- Elementwise.h - gate, add, scale, softcap, select on rows
+//-----------------------------------------===//
 //
 // Kernels without a reduction. The result may be the memory of an operand with the same columns.
 //

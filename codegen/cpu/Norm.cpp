@@ -1,4 +1,5 @@
-//===- Norm.cpp - RMS normalisation of rows --------------------------------------------------------------===//
+//===- Norm.cpp - RMS normalisation of rows
+//--------------------------------------------------------------===//
 #include "codegen/cpu/Norm.h"
 #include "codegen/cpu/Lanes.h"
 

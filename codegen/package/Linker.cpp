@@ -108,11 +108,24 @@ Error linkExecutable(ArrayRef<StringRef> objects, StringRef runtimeDir, StringRe
     files.push_back(std::move(file));
   }
 
-  std::vector<std::string> storage = {
-      "ld.lld", "-pie", "--eh-frame-hdr", "--gc-sections", "--strip-all", "--build-id=sha1", "--threads=1",
-      // A full disk is an error of a write, but a signal in a mapped file.
-      "--no-mmap-output-file", "-z", "relro", "-z", "now", "-z", "noexecstack", "--hash-style=gnu",
-      "-dynamic-linker", "/lib64/ld-linux-x86-64.so.2", "-o", output.str()};
+  std::vector<std::string> storage = {"ld.lld",
+                                      "-pie",
+                                      "--eh-frame-hdr",
+                                      "--gc-sections",
+                                      "--strip-all",
+                                      "--build-id=sha1",
+                                      "--threads=1",
+                                      "-z",
+                                      "relro",
+                                      "-z",
+                                      "now",
+                                      "-z",
+                                      "noexecstack",
+                                      "--hash-style=gnu",
+                                      "-dynamic-linker",
+                                      "/lib64/ld-linux-x86-64.so.2",
+                                      "-o",
+                                      output.str()};
   for (StringRef name : {"Scrt1.o", "crti.o", "crtbeginS.o", "ingot_rt.o"})
     storage.push_back(beside(name));
   for (const MemoryFile &file : files)

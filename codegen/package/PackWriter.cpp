@@ -16,8 +16,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <type_traits>
+#include <unistd.h>
 
 using namespace llvm;
 
@@ -199,9 +202,24 @@ Expected<PackResult> writePack(const PackContents &contents, TensorSource &sourc
 static Expected<std::unique_ptr<MemoryBuffer>> linkBeside(StringRef path, ArrayRef<StringRef> objects,
                                                           StringRef runtimeDir) {
   SmallString<256> name;
-  if (std::error_code code = sys::fs::createUniqueFile(path + ".%%%%%%%%.part", name))
+  int fd;
+  if (std::error_code code = sys::fs::createUniqueFile(path + ".%%%%%%%%.part", fd, name))
     return createStringError(code, "cannot write " + path + ": " + code.message());
   FileRemover remover(name);
+  // The linker maps what it writes: on a full disk that is a signal. So room is asked for before.
+  uint64_t most = 1 << 20, size = 0;
+  for (StringRef object : objects)
+    most += object.size();
+  if (!sys::fs::file_size(runtimeDir + "/ingot_rt.o", size))
+    most += size;
+  int room = ::posix_fallocate(fd, 0, static_cast<off_t>(most));
+  bool freed = ::ftruncate(fd, 0) == 0;
+  ::close(fd);
+  if (room == ENOSPC || room == EFBIG || room == EDQUOT)
+    return createStringError(std::error_code(room, std::generic_category()),
+                             "cannot write " + path + ": " + std::strerror(room));
+  if (!freed)
+    return createStringError(std::error_code(errno, std::generic_category()), "cannot write " + path);
   if (Error error = linkExecutable(objects, runtimeDir, name))
     return std::move(error);
   ErrorOr<std::unique_ptr<MemoryBuffer>> image =

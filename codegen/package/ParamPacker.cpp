@@ -59,9 +59,9 @@ private:
       return error;
     for (int64_t r = 0; r < window.count; ++r)
       if (!isFinite(param.sourceScheme, window.bytes.data() + r * rowBytes, param.cols))
-        return createStringError(inconvertibleErrorCode(),
-                                 "%s: tensor '%s': row %lld holds a NaN or an infinite value",
-                                 source.name(part.file).c_str(), part.tensor.c_str(), (long long)(window.first + r));
+        return createStringError(
+            inconvertibleErrorCode(), "%s: tensor '%s': row %lld holds a NaN or an infinite value",
+            source.name(part.file).c_str(), part.tensor.c_str(), (long long)(window.first + r));
     return Error::success();
   }
 
