@@ -6,9 +6,9 @@
 #include "compiler/driver/ModelLoader.h"
 #include "compiler/driver/Progress.h"
 #include "runtime/main/Commands.h"
+#include "runtime/main/Streams.h"
 
 #include <climits>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <unistd.h>
@@ -72,13 +72,10 @@ static int compile(const main_::Options &options, driver::Progress &progress) {
   if (ingot_compile_file(options.load.model.c_str(), toOutput ? nullptr : command.output.c_str(), &o,
                          message.text, sizeof(message.text)) != INGOT_OK)
     return main_::fail(message.text);
-  if (std::fflush(stdout) != 0)
-    return main_::fail(std::string("cannot write to standard output: ") + std::strerror(errno));
   return main_::ExitOk;
 }
 
-int main(int argc, char **argv) {
-  std::signal(SIGPIPE, SIG_IGN);
+static int run(int argc, char **argv) {
   main_::ParseResult parsed = main_::parseOptions(argc, argv, /*binary=*/false, ingot_version());
   if (!parsed.run)
     return parsed.status;
@@ -99,4 +96,9 @@ int main(int argc, char **argv) {
   }
   auto loader = driver::createModelLoader(progress);
   return main_::runCommand(parsed.options, *loader);
+}
+
+int main(int argc, char **argv) {
+  main_::openStreams();
+  return main_::closeStreams(run(argc, argv));
 }

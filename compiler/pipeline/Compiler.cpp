@@ -248,6 +248,12 @@ mlir::LogicalResult Compiler::Implementation::checkRead() {
 Error Compiler::Implementation::loadModule() {
   DiagnosticText diagnostics(context.get(), options);
   if (!options.irFile.empty()) {
+    sys::fs::file_status status;
+    if (std::error_code code = sys::fs::status(options.irFile, status))
+      return optionError("cannot read " + options.irFile + ": " + code.message());
+    // A device may have no end.
+    if (sys::fs::is_directory(status) || status.type() == sys::fs::file_type::character_file)
+      return optionError("cannot read " + options.irFile + ": it is not a regular file");
     common = mlir::parseSourceFile<mlir::ModuleOp>(options.irFile, context.get());
     if (!common)
       return diagnostics.error(options.irFile + ": cannot be parsed");

@@ -3,6 +3,8 @@
 
 #include "runtime/main/Answer.h"
 
+#include "runtime/main/Streams.h"
+
 #include <cstdio>
 
 namespace ingot::main_ {
@@ -14,7 +16,7 @@ bool complete(batch::Engine &engine, std::vector<int32_t> ids, const batch::Requ
   callbacks.token = [&](const batch::TokenEvent &event) {
     if (!event.text.empty())
       onText(event.text);
-    return !interrupt.raised();
+    return !interrupt.raised() && !outputFailed();
   };
   callbacks.done = [&](const batch::Answer &done) { answer = done; };
   uint64_t id = 0;

@@ -3,6 +3,7 @@
 
 #include "runtime/main/Answer.h"
 #include "runtime/main/Commands.h"
+#include "runtime/main/Streams.h"
 
 #include <cstdio>
 #include <unistd.h>
@@ -127,6 +128,8 @@ int commandChat(const Options &options, ArtefactLoader &loader) {
     else
       std::printf("\n");
     std::fflush(stdout);
+    if (outputFailed())
+      return ExitError;
     if (!options.quiet)
       printTimings(answer);
     if (answer.finish == batch::Finish::Error) {

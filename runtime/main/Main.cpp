@@ -2,16 +2,14 @@
 //------------------------------------------------------------===//
 
 #include "runtime/main/Commands.h"
-
-#include <csignal>
+#include "runtime/main/Streams.h"
 
 using namespace ingot::main_;
 
 int main(int argc, char **argv) {
-  // A reader that goes away ends the program through the failed write, not through a signal.
-  std::signal(SIGPIPE, SIG_IGN);
+  openStreams();
   ParseResult parsed = parseOptions(argc, argv, /*binary=*/true, "ingot 0.1.0");
   if (!parsed.run)
-    return parsed.status;
-  return runCommand(parsed.options, *createSelfLoader());
+    return closeStreams(parsed.status);
+  return closeStreams(runCommand(parsed.options, *createSelfLoader()));
 }
