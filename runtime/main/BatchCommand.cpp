@@ -73,7 +73,6 @@ int commandBatch(const Options &options, ArtefactLoader &loader) {
       Session::create(std::move(artefact), options.load, static_cast<uint32_t>(options.load.maxSeqs), error);
   if (!session)
     return fail(error);
-  std::unique_ptr<batch::Engine> engine = session->createEngine();
 
   std::vector<BatchRequest> requests;
   std::vector<Json> lines;
@@ -90,6 +89,8 @@ int commandBatch(const Options &options, ArtefactLoader &loader) {
       requests.back().problem = problem.empty() ? "malformed request" : problem;
   }
   lines.resize(requests.size());
+  // Made after what its callbacks reach: an engine that ends early tells each request.
+  std::unique_ptr<batch::Engine> engine = session->createEngine();
   // Answers are kept as lines in the order of the requests, whatever order they are finished in.
   for (size_t i = 0; i < requests.size(); ++i) {
     BatchRequest &request = requests[i];

@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
+import time
 
 import pytest
 
@@ -228,6 +230,21 @@ def test_malformed_references(tiny_binary, tiny_directory, scratch):
         support.write_json(file, {**golden, "prompt_a": {**golden["prompt_a"], key: {"x": 1}}})
         result = support.run(tiny_binary, "verify", "--reference", scratch, check=False)
         assert result.status in (0, 1, 3), str(result)
+
+
+def test_interrupted_batch(smollm2, scratch):
+    """Requests that are on the way end with the program, in order and without a file."""
+    binary, _ = smollm2.compiled()
+    requests = scratch / "requests.jsonl"
+    requests.write_text("\n".join([json.dumps(completion(max_tokens=3000, ignore_eos=True))] * 8))
+    process = subprocess.Popen([str(binary), "batch", str(requests), "-o", str(scratch / "out")], text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == 130 and "interrupted" in message, (process.returncode, message)
+    assert list(scratch.iterdir()) == [requests]
 
 
 # Models that are none.
