@@ -3,8 +3,9 @@
 #define INGOT_CODEGEN_CPU_FAMILIES_H
 
 #include "codegen/cpu/KernelBuilder.h"
+#include "codegen/cpu/RopeKv.h"
 #include "compiler/support/KernelRegistry.h"
-#include "dialects/tile/Tile.h"
+#include "dialects/tile/Describe.h"
 
 namespace ingot::cpu {
 
@@ -15,6 +16,10 @@ namespace ingot::cpu {
   mlir::LogicalResult emit##name##Family(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratchBytes);    \
   void answer##name(const KernelQuery &query, const target::Target &target, KernelAnswer &answer);
 #include "codegen/cpu/Families.def"
+
+/// Shared by the families that rotate and append: the spec without the norms, and that of a query.
+RopeKvSpec ropeKvSpec(const tile::RopeKvDesc &desc);
+RopeKvSpec ropeKvSpec(const KernelQuery &query);
 
 } // namespace ingot::cpu
 

@@ -106,31 +106,48 @@ static RopeParams ropeOf(const tile::RopeDesc &d) {
   return r;
 }
 
+RopeKvSpec cpu::ropeKvSpec(const tile::RopeKvDesc &d) {
+  RopeKvSpec s;
+  s.qHeads = d.qRope.heads;
+  s.headDim = d.qRope.headDim;
+  s.qRope = ropeOf(d.qRope);
+  if (d.kv) {
+    s.kv = kvOf(d.kv);
+    s.kRope = ropeOf(d.kRope);
+    if (!s.headDim)
+      s.headDim = s.kv.dim;
+  }
+  return s;
+}
+
+RopeKvSpec cpu::ropeKvSpec(const KernelQuery &q) {
+  RopeKvSpec s;
+  s.qHeads = q.qHeads;
+  s.headDim = q.headDim;
+  s.kv = {q.kvHeads, q.headDim, q.vDim, kvTypeOf(q.kvDtype)};
+  if (llvm::is_contained(q.keys, "rope_half") || llvm::is_contained(q.keys, "rope_interleaved"))
+    s.qRope.rotaryDim = q.rotaryDim;
+  return s;
+}
+
 LogicalResult cpu::emitRopeKvFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {
   FailureOr<tile::RopeKvDesc> d = tile::describeRopeKv(kernel);
   if (mlir::failed(d))
     return failure();
-  RopeKvSpec s;
+  RopeKvSpec s = ropeKvSpec(*d);
   if (d->q.slot >= 0) {
-    s.qHeads = d->qRope.heads;
-    s.headDim = d->qRope.headDim;
     s.q = refOf(d->q);
     s.out = {unsigned(d->out.rowsSlot), d->out.rowsStride};
-    s.qRope = ropeOf(d->qRope);
     if (d->qRope.gammaWeight >= 0)
       s.qGamma = unsigned(d->qRope.gammaWeight);
     s.qEps = d->qRope.eps;
   }
   if (d->kv) {
-    s.kv = kvOf(d->kv);
     s.k = refOf(d->k);
     s.v = refOf(d->v);
-    s.kRope = ropeOf(d->kRope);
     if (d->kRope.gammaWeight >= 0)
       s.kGamma = unsigned(d->kRope.gammaWeight);
     s.kEps = d->kRope.eps;
-    if (!s.headDim)
-      s.headDim = s.kv.dim;
   }
   if (mlir::failed(refused(kernel, refuseRopeKv(s))))
     return failure();
@@ -279,17 +296,7 @@ std::string refuseNormQuery(const KernelQuery &q) {
   return refuseActBlock(q);
 }
 
-std::string refuseRopeQuery(const KernelQuery &q) {
-  RopeKvSpec s;
-  s.qHeads = q.qHeads;
-  s.headDim = q.headDim;
-  s.kv.heads = q.kvHeads;
-  s.kv.dim = q.headDim;
-  s.kv.vDim = q.vDim;
-  if (has(q, "rope_half") || has(q, "rope_interleaved"))
-    s.qRope.rotaryDim = q.rotaryDim;
-  return refuseRopeKv(s);
-}
+std::string refuseRopeQuery(const KernelQuery &q) { return refuseRopeKv(ropeKvSpec(q)); }
 
 std::string refuseAttentionQuery(const KernelQuery &q) {
   AttentionCore c;

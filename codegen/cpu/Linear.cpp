@@ -2,6 +2,9 @@
 #include "codegen/cpu/Linear.h"
 #include "codegen/cpu/Math.h"
 #include "codegen/cpu/spec/Quantize.h"
+#include "runtime/abi/ingot_abi.h"
+
+#include <cstddef>
 
 using namespace ingot;
 using namespace ingot::cpu;
@@ -87,6 +90,25 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
     return name + " needs K to be a multiple of " + std::to_string(g.blockElems);
   if (s.gate && (s.n % 32 != 0))
     return "a gate needs pairs of panels: N % 32 == 0";
+  if (s.ropeKv) {
+    const RopeKvSpec &r = *s.ropeKv;
+    if (std::string why = refuseRopeKv(r); !why.empty())
+      return why;
+    if (s.gate || s.softcap != 0 || s.residual || s.domain != RowDomain::Rows)
+      return "rope_kv follows the projection of the step's rows alone";
+    if (r.qGamma || r.kGamma)
+      return "per-head norms need whole heads, a panel has 16 columns";
+    if (r.qHeads < 1 || r.kv.heads < 1 || r.headDim % 16 != 0 || r.kv.vDim % 16 != 0)
+      return "heads are no whole panels of 16 columns";
+    for (const RopeParams &p : {r.qRope, r.kRope}) {
+      if (p.style != spec::RopeStyle::Interleaved)
+        return "the halves of a rotated pair lie in different panels";
+      if (p.rotaryDim != r.headDim)
+        return "a part of the head is not rotated";
+    }
+    if (s.n != r.qHeads * r.headDim + r.kv.heads * (r.headDim + r.kv.vDim))
+      return "q, k and v do not fill the product";
+  }
   if (g.isFloat) {
     if (s.block != 0)
       return name + " weights take f32 activations";
@@ -154,6 +176,11 @@ llvm::SmallVector<LinearSchedule, 2> ingot::cpu::linearSchedules(const LinearSpe
 
 int64_t ingot::cpu::linearOps(const LinearSpec &s) {
   int64_t per = s.gate ? 2 : 1, rows = s.schedule.rows;
+  if (s.ropeKv) {
+    LinearSpec plain = s;
+    plain.ropeKv.reset();
+    return linearOps(plain) + 64;
+  }
   if (qfmt::geometry(s.scheme).isFloat)
     return std::max(per, s.schedule.panels) * rows * s.schedule.unroll * 2 + 16 * rows;
   return per * (rows * 14 + 24) + 16 * rows;
@@ -195,9 +222,106 @@ LinearEpilogue::LinearEpilogue(KernelBuilder &k, const LinearSpec &spec) : k(k),
   if (spec.residual)
     residualPtr = k.slot(slot++);
   out = k.slot(slot);
+  if (!spec.ropeKv)
+    return;
+  pages.emplace(k, spec.ropeKv->kv);
+  rows = k.nRows();
+  positions = k.stepPointer(offsetof(ingot_step_v1, positions));
+  Value tables = k.stepPointer(offsetof(ingot_step_v1, rope));
+  qTable = k.loadAt(k.ptrType(), tables, 8 * int64_t(spec.ropeKv->qRope.table));
+  kTable = k.loadAt(k.ptrType(), tables, 8 * int64_t(spec.ropeKv->kRope.table));
+  spill = k.stack(64 * 24); // a register tile has at most 24 rows
+  if (spec.rows == 0)
+    return;
+  Value table = k.stack(8 * Places * spec.rows);
+  k.forLoop(k.c64(0), k.minS(rows, k.c64(spec.rows)), 1, [&](Value row) {
+    for (int p = 0; p < Places; ++p)
+      k.storeAt(computePlace(Place(p), row), table, k.add(k.mul(row, 8 * Places), 8 * p));
+  });
+  places = table;
+}
+
+Value LinearEpilogue::computePlace(Place which, Value row) {
+  Value pos = k.extU(k.loadAt(k.i32(), positions, k.mul(row, 4)), k.i64());
+  if (which == QTable || which == KTable)
+    return k.gep(which == QTable ? qTable : kTable, k.mul(pos, spec.ropeKv->headDim * 4));
+  KvPages::Token token = pages->token(row, pos);
+  return which == Key ? pages->keys(token, k.c64(0)) : pages->values(token, k.c64(0));
+}
+
+Value LinearEpilogue::placeOf(Place which, Value row) {
+  return places ? k.loadAt(k.ptrType(), places, k.add(k.mul(row, 8 * Places), 8 * which))
+                : computePlace(which, row);
+}
+
+void LinearEpilogue::storeHeads(const TileResults &results, Value unit, Value row0, Value half) {
+  using Pred = KernelBuilder::Pred;
+  const RopeKvSpec &s = *spec.ropeKv;
+  const int64_t lanes = spec.schedule.lanes, tileRows = int64_t(results[0].size()), dim = s.headDim;
+  const int64_t qPanels = s.qHeads * dim / 16, kPanels = s.kv.heads * dim / 16;
+  auto vt = k.f32v(lanes);
+  for (int64_t u = 0; u < int64_t(results.size()); ++u) {
+    Value panel = k.add(unit, u), column = k.mul(panel, 16);
+    if (half)
+      column = k.add(column, k.mul(half, 8));
+    Value bias = spec.bias ? k.loadAt(vt, biasPtr, k.mul(column, 4), 4 * lanes) : Value();
+    llvm::SmallVector<Value> ys;
+    for (Value y : results[size_t(u)])
+      ys.push_back(bias ? k.add(y, bias) : y);
+    // Rows of a tile beyond the step have no position. Through memory, so that the code of a row exists once.
+    if (tileRows > 1)
+      for (int64_t r = 0; r < tileRows; ++r)
+        k.storeAt(ys[size_t(r)], spill, 64 * r, 4 * lanes);
+    auto forRows = [&](llvm::function_ref<void(Value y, Value row)> f) {
+      if (tileRows == 1)
+        return k.ifThen(k.cmp(Pred::slt, row0, rows), [&] { f(ys[0], row0); });
+      k.forLoop(k.c64(0), k.minS(k.sub(rows, row0), k.c64(tileRows)), 1,
+                [&](Value r) { f(k.loadAt(vt, spill, k.mul(r, 64), 4 * lanes), k.add(row0, r)); });
+    };
+    // The head of this column among those from `first` on, and the column in it.
+    auto headOf = [&](int64_t first, int64_t width) {
+      Value at = k.sub(column, k.c64(first)), head = k.div(at, k.c64(width));
+      return std::pair<Value, Value>(head, k.sub(at, k.mul(head, width)));
+    };
+    auto storeQ = [&] {
+      Value pairs = k.mul(headOf(0, dim).second, 4), at = k.mul(column, 4);
+      forRows([&](Value y, Value row) {
+        Value rotated = rotatePairs(k, y, k.loadAt(vt, placeOf(QTable, row), pairs));
+        k.storeAt(rotated, out, k.add(k.mul(row, spec.outStrideBytes()), at), 4 * lanes);
+      });
+    };
+    auto storeK = [&] {
+      std::pair<Value, Value> place = headOf(16 * qPanels, dim);
+      Value pairs = k.mul(place.second, 4);
+      Value at = k.add(k.mul(place.first, pages->headBytes()), k.mul(place.second, pages->keyStride()));
+      forRows([&](Value y, Value row) {
+        Value rotated = rotatePairs(k, y, k.loadAt(vt, placeOf(KTable, row), pairs));
+        Value key = k.fromF32(rotated, pages->element()), to = k.gep(placeOf(Key, row), at);
+        for (int64_t l = 0; l < lanes; ++l)
+          k.storeAt(k.extract(key, l), to, l * pages->keyStride());
+      });
+    };
+    auto storeV = [&] {
+      std::pair<Value, Value> place = headOf(16 * (qPanels + kPanels), s.kv.vDim);
+      Value at = k.add(k.mul(place.first, pages->headBytes()), k.mul(place.second, pages->elementBytes()));
+      forRows([&](Value y, Value row) { k.storeAt(k.fromF32(y, pages->element()), placeOf(Val, row), at); });
+    };
+    auto none = [](auto &&f) {
+      return [&f] {
+        f();
+        return KernelBuilder::Values{};
+      };
+    };
+    auto storeKv = [&] {
+      k.ifElse(k.cmp(Pred::slt, panel, k.c64(qPanels + kPanels)), none(storeK), none(storeV));
+    };
+    k.ifElse(k.cmp(Pred::slt, panel, k.c64(qPanels)), none(storeQ), none(storeKv));
+  }
 }
 
 void LinearEpilogue::store(const TileResults &results, Value unit, Value row0, Value half) {
+  if (spec.ropeKv)
+    return storeHeads(results, unit, row0, half);
   int64_t per = spec.gate ? 2 : 1, lanes = spec.schedule.lanes;
   int64_t units = int64_t(results.size()) / per, tileRows = int64_t(results[0].size());
   auto vt = k.f32v(lanes);

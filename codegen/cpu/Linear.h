@@ -4,7 +4,9 @@
 // (dialects/qfmt/schemes/Schemes.h): quantized weights take int8 activations packed in blocks of `block`
 // rows, float weights take f32 rows. Epilogues in this order, each optional: bias, gate (panels of 16 gate
 // and 16 up columns alternate; the result is half as wide), softcap, residual. Every schedule gives the same
-// bits.
+// bits. Instead of gate, softcap and residual there may be rope_kv: the product is q, k and v side by side; q
+// and k are rotated in registers, q goes to y (as wide as q), k and v are rounded into the KV pages. Only
+// rows of the step are then written.
 //
 // Slots: x, residual?, y. Weights: w, bias?. Parts share the panels (pairs of panels under a gate).
 //
@@ -17,6 +19,7 @@
 #define INGOT_CODEGEN_CPU_LINEAR_H
 
 #include "codegen/cpu/KernelBuilder.h"
+#include "codegen/cpu/RopeKv.h"
 #include "codegen/cpu/Rows.h"
 #include "codegen/cpu/spec/Math.h"
 #include "dialects/qfmt/Geometry.h"
@@ -49,11 +52,13 @@ struct LinearSpec {
   std::optional<spec::GateKind> gate;
   float softcap = 0; ///< 0: none
   bool residual = false;
+  /// qHeads, headDim, kv, qRope and kRope count; where q, k and v lie follows from them.
+  std::optional<RopeKvSpec> ropeKv;
   bool amxInSoftware = false; ///< tests: tile operations as loops on memory
   LinearSchedule schedule;
 
   int64_t panels() const { return (n + 15) / 16; }
-  int64_t width() const { return gate ? n / 2 : n; }
+  int64_t width() const { return gate ? n / 2 : ropeKv ? ropeKv->qHeads * ropeKv->headDim : n; }
   int64_t outStrideBytes() const { return roundUp(width(), 16) * 4; }
   int64_t inStrideBytes() const { return roundUp(k, 16) * 4; }
 };
@@ -91,9 +96,20 @@ public:
   Value weights() const { return w; }
 
 private:
+  /// What an epilogue needs of a row: the pairs of its position for q and k, and where its k and v of head 0
+  /// go.
+  enum Place { QTable, KTable, Key, Val, Places };
+  Value computePlace(Place which, Value row);
+  Value placeOf(Place which, Value row);
+  void storeHeads(const TileResults &results, Value unit, Value row0, Value half);
+
   KernelBuilder &k;
   const LinearSpec &spec;
   Value w, biasPtr, residualPtr, out;
+  // rope_kv:
+  std::optional<KvPages> pages;
+  Value rows, positions, qTable, kTable, spill;
+  Value places; ///< of the rows of an M class, found once
 };
 
 void emitLinearQuant(KernelBuilder &k, const LinearSpec &spec);

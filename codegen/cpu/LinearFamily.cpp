@@ -66,6 +66,8 @@ LogicalResult ingot::cpu::emitLinearFamily(tile::KernelOp kernel, KernelBuilder 
     s.gate = gateOf(*d->gate);
   s.softcap = d->softcap;
   s.residual = d->residual.slot >= 0;
+  if (d->ropeKv)
+    s.ropeKv = ropeKvSpec(*d->ropeKv);
   tile::ScheduleAttr schedule = *kernel.getSchedule();
   s.schedule.dot = *dot;
   s.schedule.lanes = *dot == DotKind::Fma ? 16 : schedule.getVector() / 4;
@@ -117,6 +119,14 @@ void ingot::cpu::answerLinear(const KernelQuery &q, const target::Target &t, Ker
       s.gate = spec::GateKind::Gelu;
     else if (key == "gate_gelu_tanh")
       s.gate = spec::GateKind::GeluTanh;
+    else if (key == "rope_kv") {
+      s.ropeKv = ropeKvSpec(q);
+      s.ropeKv->kRope.rotaryDim = q.rotaryDim;
+      s.ropeKv->qRope.style = s.ropeKv->kRope.style = spec::RopeStyle::Interleaved;
+    } else if (s.ropeKv && key == "rope_half")
+      s.ropeKv->qRope.style = s.ropeKv->kRope.style = spec::RopeStyle::Half;
+    else if (s.ropeKv && key == "rope_interleaved")
+      continue;
     else {
       answer.refused.push_back("linear: no epilogue '" + key + "'");
       return;

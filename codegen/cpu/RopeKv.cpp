@@ -25,6 +25,44 @@ std::string cpu::refuseRopeKv(const RopeKvSpec &s) {
   return "";
 }
 
+Value cpu::rotatePairs(KernelBuilder &k, Value v, Value table) {
+  const int64_t lanes = mlir::cast<mlir::VectorType>(v.getType()).getNumElements();
+  llvm::SmallVector<int64_t> even, odd, swapped, alternate;
+  for (int64_t l = 0; l < lanes; ++l) {
+    even.push_back(l & ~1);
+    odd.push_back(l | 1);
+    swapped.push_back(l ^ 1);
+    alternate.push_back(l & 1 ? l : lanes + l);
+  }
+  Value a = k.shuffle(v, v, even), b = k.shuffle(v, v, odd);
+  Value m = k.mul(b, k.shuffle(table, table, swapped)); // (b s, b c)
+  return k.fma(a, table, k.shuffle(m, k.neg(m), alternate));
+}
+
+KvPages::KvPages(KernelBuilder &k, const spec::KvLayout &layout)
+    : k(k), layout(layout), stored(kvElement(k, layout.type)), elem(spec::kvElemBytes(layout.type)),
+      cache(k.kv()), rowSeq(k.stepPointer(offsetof(ingot_step_v1, row_seq))),
+      blockTable(k.stepPointer(offsetof(ingot_step_v1, block_table))),
+      blockStride(k.stepU32(offsetof(ingot_step_v1, block_stride))) {}
+
+KvPages::Token KvPages::token(Value row, Value pos) {
+  Value seq = k.extU(k.loadAt(k.i32(), rowSeq, k.mul(row, 4)), k.i64());
+  Value entry = k.add(k.mul(seq, blockStride), k.shrU(pos, 4));
+  Value page = k.extU(k.loadAt(k.i32(), blockTable, k.mul(entry, 4)), k.i64());
+  return {k.gep(cache, k.mul(page, layout.pageBytes())), k.and_(pos, k.c64(spec::kKvPage - 1))};
+}
+
+Value KvPages::headOf(const Token &token, Value head) { return k.gep(token.page, k.mul(head, headBytes())); }
+
+Value KvPages::keys(const Token &token, Value head) {
+  return k.gep(headOf(token, head), k.mul(token.slot, elem));
+}
+
+Value KvPages::values(const Token &token, Value head) {
+  int64_t base = layout.dim * spec::kKvPage * elem;
+  return k.gep(headOf(token, head), k.add(k.mul(token.slot, layout.vDim * elem), base));
+}
+
 namespace {
 
 /// Emits what is done with one head of one row.
@@ -88,19 +126,10 @@ private:
 
   void rotateInterleaved(Value x, int64_t rotated, Value table,
                          llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
-    llvm::SmallVector<int64_t> even(16), odd(16), swapped(16), alternate(16);
-    for (int64_t l = 0; l < 16; ++l) {
-      even[l] = l & ~1;
-      odd[l] = l | 1;
-      swapped[l] = l ^ 1;
-      alternate[l] = l & 1 ? l : 16 + l;
-    }
     for (int64_t i = 0; i < rotated; i += 16) {
       int64_t n = std::min<int64_t>(16, rotated - i);
       Value v = value(x, i, n), t = loadLanes(k, k.f32(), table, i * 4, n);
-      Value a = k.shuffle(v, v, even), b = k.shuffle(v, v, odd);
-      Value m = k.mul(b, k.shuffle(t, t, swapped)); // (b s, b c)
-      sink(k.fma(a, t, k.shuffle(m, k.neg(m), alternate)), i, n);
+      sink(rotatePairs(k, v, t), i, n);
     }
   }
 };
@@ -110,15 +139,13 @@ private:
 void cpu::emitRopeKv(KernelBuilder &k, const RopeKvSpec &s) {
   assert(refuseRopeKv(s).empty() && "legality is checked before emission");
   const int64_t dim = s.headDim, kvHeads = s.kv.heads, unitsPerRow = s.qHeads + kvHeads;
-  const int64_t elem = spec::kvElemBytes(s.kv.type);
   Value q = s.qHeads ? k.slot(s.q.slot) : Value(), out = s.qHeads ? k.slot(s.out.slot) : Value();
   Value kk = kvHeads ? k.slot(s.k.slot) : Value(), vv = kvHeads ? k.slot(s.v.slot) : Value();
   Value qGamma = s.qGamma ? k.weight(*s.qGamma) : Value(), kGamma = s.kGamma ? k.weight(*s.kGamma) : Value();
-  Value cache = kvHeads ? k.kv() : Value();
+  std::optional<KvPages> pages;
+  if (kvHeads)
+    pages.emplace(k, s.kv);
   Value positions = k.stepPointer(offsetof(ingot_step_v1, positions));
-  Value rowSeq = k.stepPointer(offsetof(ingot_step_v1, row_seq));
-  Value blockTable = k.stepPointer(offsetof(ingot_step_v1, block_table));
-  Value blockStride = k.stepU32(offsetof(ingot_step_v1, block_stride));
   Value tables = k.stepPointer(offsetof(ingot_step_v1, rope));
   auto tableBase = [&](const RopeParams &r) {
     return r.rotaryDim ? k.loadAt(k.ptrType(), tables, 8 * int64_t(r.table)) : Value();
@@ -140,30 +167,23 @@ void cpu::emitRopeKv(KernelBuilder &k, const RopeKvSpec &s) {
   };
 
   auto keyHead = [&](Value row, Value head, Value pos) {
-    Value seq = k.extU(k.loadAt(k.i32(), rowSeq, k.mul(row, 4)), k.i64());
-    Value entry = k.add(k.mul(seq, blockStride), k.shrU(pos, 4));
-    Value page = k.extU(k.loadAt(k.i32(), blockTable, k.mul(entry, 4)), k.i64());
-    Value slot = k.and_(pos, k.c64(15));
-    Value at = k.gep(cache, k.add(k.mul(page, s.kv.pageBytes()), k.mul(head, s.kv.headElems() * elem)));
-    Type stored = kvElement(k, s.kv.type);
-
+    KvPages::Token token = pages->token(row, pos);
     Value x = k.gep(rowPointer(k, s.k, kk, row), k.mul(head, dim * 4));
     HeadEmitter h(k, dim);
     if (kGamma)
       h.normalize(x, kGamma, s.kEps);
-    // K is [dim][16]: one column.
-    Value kAt = k.gep(at, k.mul(slot, elem));
+    Value kAt = pages->keys(token, head);
     h.rotate(x, s.kRope, tableRow(s.kRope, kTable, pos), [&](Value v, int64_t first, int64_t n) {
-      Value r = k.fromF32(v, stored);
+      Value r = k.fromF32(v, pages->element());
       for (int64_t l = 0; l < n; ++l)
-        k.storeAt(k.extract(r, l), kAt, (first + l) * spec::kKvPage * elem);
+        k.storeAt(k.extract(r, l), kAt, (first + l) * pages->keyStride());
     });
-    // V is [16][vDim]: one row.
     Value pv = k.gep(rowPointer(k, s.v, vv, row), k.mul(head, s.kv.vDim * 4));
-    Value vAt = k.gep(at, k.add(k.mul(slot, s.kv.vDim * elem), dim * spec::kKvPage * elem));
+    Value vAt = pages->values(token, head);
     for (int64_t first = 0; first < s.kv.vDim; first += 16) {
       int64_t n = std::min<int64_t>(16, s.kv.vDim - first);
-      storeLanes(k, stored, loadLanes(k, k.f32(), pv, first * 4, n), vAt, first * elem, n);
+      storeLanes(k, pages->element(), loadLanes(k, k.f32(), pv, first * 4, n), vAt,
+                 first * pages->elementBytes(), n);
     }
   };
 

@@ -37,6 +37,38 @@ struct RopeKvSpec {
 std::string refuseRopeKv(const RopeKvSpec &spec);
 void emitRopeKv(KernelBuilder &k, const RopeKvSpec &spec);
 
+/// Lanes 2i and 2i + 1 of `v` are pair i, those of `table` its (cos, sin): the rotated pairs.
+Value rotatePairs(KernelBuilder &k, Value v, Value table);
+
+/// Where tokens lie in the pages of the launch's layer.
+class KvPages {
+public:
+  KvPages(KernelBuilder &k, const spec::KvLayout &layout);
+  struct Token {
+    Value page; ///< address of the page
+    Value slot; ///< place in the page, 0 .. 15
+  };
+  /// Of the step's row `row`, which has position `pos` (both i64).
+  Token token(Value row, Value pos);
+  /// K of a head is [dim][16]: address of the token's first value; the next one is keyStride() bytes on.
+  Value keys(const Token &token, Value head);
+  int64_t keyStride() const { return spec::kKvPage * elem; }
+  /// V of a head is [16][vDim]: address of the token's values.
+  Value values(const Token &token, Value head);
+  /// From one head's place to the next head's.
+  int64_t headBytes() const { return layout.headElems() * elem; }
+  Type element() const { return stored; }
+  int64_t elementBytes() const { return elem; }
+
+private:
+  Value headOf(const Token &token, Value head);
+  KernelBuilder &k;
+  spec::KvLayout layout;
+  Type stored;
+  int64_t elem;
+  Value cache, rowSeq, blockTable, blockStride;
+};
+
 /// Stored type of a cache.
 Type kvElement(KernelBuilder &k, spec::KvType type);
 

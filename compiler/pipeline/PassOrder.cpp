@@ -53,7 +53,9 @@ void addPhase(mlir::OpPassManager &manager, Phase phase, const CompileOptions &o
     break;
   }
   case Phase::Kernel: {
-    manager.addPass(createTileFormKernelsPass());
+    TileFormKernelsPassOptions form;
+    form.ropeInLinear = registry.ropeInLinear(isa);
+    manager.addPass(createTileFormKernelsPass(form));
     if (!ref)
       manager.addPass(createTileAttentionPass());
     manager.addPass(createTileSelectPass(registry, isa));

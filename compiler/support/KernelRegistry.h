@@ -25,7 +25,8 @@ struct KernelQuery {
   int64_t k = 0;         ///< linear, embed: columns of the weight; others: columns of the first input
   std::string scheme;    ///< of the weight matrix
   int64_t actBlock = -1; ///< rows of one activation block read (linear) or written; -1: f32 rows
-  /// linear: bias, gate_silu, gate_gelu, gate_gelu_tanh, softcap, residual, in this order. Others: semantic
+  /// linear: bias, gate_silu, gate_gelu, gate_gelu_tanh, softcap, residual, in this order; or rope_kv, then
+  /// rope_half or rope_interleaved of q and of k. Others: semantic
   /// keys that change the code: groups, residual, rope_half, rope_interleaved, qk_norm, window, softcap,
   /// f32_out, act_out.
   std::vector<std::string> keys;
@@ -58,6 +59,9 @@ public:
   virtual std::vector<std::string> targets() const = 0;
   /// Rows of one int8 activation block of the run-time-rows class on `isa` (M classes use their own rows).
   virtual int64_t gemmBlock(const std::string &isa) const = 0;
+  /// Whether rope and the KV append are faster in the epilogue of the projection than as a launch of their
+  /// own.
+  virtual bool ropeInLinear(const std::string &isa) const = 0;
 };
 
 } // namespace ingot

@@ -116,14 +116,18 @@ RopeDesc headsOnly(int64_t heads, int64_t dim) {
   return r;
 }
 
+void readRope(RopeOp op, RopeDesc &rope) {
+  rope.style = op.getStyle();
+  rope.heads = op.getHeads();
+  rope.headDim = op.getHeadDim();
+  rope.rotaryDim = op.getRotaryDim();
+  rope.table = op.getTable();
+}
+
 /// [rope of] [rms_norm of] columns.
 LogicalResult readHeads(Reader &r, Value value, Columns &cols, RopeDesc &rope) {
   if (RopeOp op = r.take<RopeOp>(value)) {
-    rope.style = op.getStyle();
-    rope.heads = op.getHeads();
-    rope.headDim = op.getHeadDim();
-    rope.rotaryDim = op.getRotaryDim();
-    rope.table = op.getTable();
+    readRope(op, rope);
     value = op.getX();
   }
   if (RmsNormOp op = r.take<RmsNormOp>(value)) {
@@ -138,6 +142,44 @@ LogicalResult readHeads(Reader &r, Value value, Columns &cols, RopeDesc &rope) {
     return failure();
   cols = *c;
   return success();
+}
+
+/// [rope of] columns of a product, which is the same for all pieces.
+LogicalResult readPiece(Reader &r, Value value, Columns &cols, RopeDesc *rope, Value &product) {
+  if (rope) {
+    FailureOr<RopeOp> op = r.want<RopeOp>(value);
+    if (failed(op))
+      return failure();
+    readRope(*op, *rope);
+    value = op->getX();
+  }
+  FailureOr<ColumnsOp> columns = r.want<ColumnsOp>(value);
+  if (failed(columns))
+    return failure();
+  if (product && product != columns->getX())
+    return columns->emitOpError() << "q, k and v must be columns of one product";
+  product = columns->getX();
+  cols.offset = columns->getOffset();
+  cols.width = cast<FragType>(columns->getOut().getType()).getWidth();
+  return success();
+}
+
+/// The epilogue rope_kv; returns the product.
+FailureOr<Value> readRopeKv(Reader &r, Value out, KvStoreOp store, RopeKvDesc &d) {
+  r.used(store);
+  d.kv = store.getKv();
+  Value product;
+  if (failed(readPiece(r, out, d.q, &d.qRope, product)) ||
+      failed(readPiece(r, store.getK(), d.k, &d.kRope, product)) ||
+      failed(readPiece(r, store.getV(), d.v, nullptr, product)))
+    return failure();
+  if (d.kRope.heads != d.kv.getHeads() || d.kRope.headDim != d.qRope.headDim)
+    return store.emitOpError() << "k has " << d.kRope.heads << " heads of " << d.kRope.headDim
+                               << ", the cache " << d.kv.getHeads() << ", q has heads of " << d.qRope.headDim;
+  if (d.q.offset != 0 || d.k.offset != d.q.width || d.v.offset != d.k.offset + d.k.width ||
+      d.v.offset + d.v.width != cast<FragType>(product.getType()).getWidth())
+    return store.emitOpError() << "q, k and v must follow each other and fill the product";
+  return product;
 }
 
 } // namespace
@@ -209,18 +251,28 @@ FailureOr<LinearDesc> describeLinear(KernelOp kernel) {
   if (d.out.rowsSlot < 0 || d.out.actSlot >= 0)
     return kernel.emitOpError() << "family linear has one f32 output";
   Value v = *value;
-  if (AddOp add = r.take<AddOp>(v)) {
+  for (auto store : kernel.getGrid().getBody().front().getOps<KvStoreOp>()) {
+    if (d.ropeKv)
+      return store.emitOpError() << "second tile.kv_store of one kernel";
+    FailureOr<Value> product = readRopeKv(r, v, store, d.ropeKv.emplace());
+    if (failed(product))
+      return failure();
+    v = *product;
+  }
+  if (d.ropeKv)
+    d.ropeKv->out = d.out;
+  if (AddOp add = d.ropeKv ? AddOp() : r.take<AddOp>(v)) {
     FailureOr<Columns> c = r.columns(add.getB());
     if (failed(c))
       return failure();
     d.residual = *c;
     v = add.getA();
   }
-  if (SoftcapOp op = r.take<SoftcapOp>(v)) {
+  if (SoftcapOp op = d.ropeKv ? SoftcapOp() : r.take<SoftcapOp>(v)) {
     d.softcap = op.getCap().convertToFloat();
     v = op.getX();
   }
-  if (GateInterleavedOp op = r.take<GateInterleavedOp>(v)) {
+  if (GateInterleavedOp op = d.ropeKv ? GateInterleavedOp() : r.take<GateInterleavedOp>(v)) {
     d.gate = op.getKind();
     v = op.getX();
   }

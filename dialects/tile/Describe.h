@@ -51,22 +51,6 @@ struct QuantizeDesc {
   Outputs out;
 };
 
-/// y = dot(x, w) [+ bias] [gate] [softcap] [+ residual], in this order. `n` counts the weight's rows; with a
-/// gate the result has n / 2 columns (out.width).
-struct LinearDesc {
-  qfmt::PackedType w;
-  int64_t n = 0, k = 0;
-  int xSlot = 0;
-  qfmt::ActAttr act;   ///< null where x is f32 rows
-  int64_t xStride = 0; ///< floats, for f32 rows
-  DotKind kind = DotKind::Undecided;
-  int wWeight = 0, biasWeight = -1;
-  std::optional<GateKind> gate; ///< over [16 gate | 16 up] columns
-  float softcap = 0;            ///< 0: none
-  Columns residual;
-  Outputs out;
-};
-
 struct RopeDesc {
   RopeStyle style = RopeStyle::Half;
   int64_t heads = 0, headDim = 0, rotaryDim = 0;
@@ -81,6 +65,23 @@ struct RopeKvDesc {
   RopeDesc qRope, kRope;
   KvAttr kv;   ///< null where k and v are absent
   Outputs out; ///< of q
+};
+
+/// y = dot(x, w) [+ bias] [gate] [softcap] [+ residual], in this order. `n` counts the weight's rows; with a
+/// gate the result has n / 2 columns (out.width). Instead of gate, softcap and residual there may be rope_kv.
+struct LinearDesc {
+  qfmt::PackedType w;
+  int64_t n = 0, k = 0;
+  int xSlot = 0;
+  qfmt::ActAttr act;   ///< null where x is f32 rows
+  int64_t xStride = 0; ///< floats, for f32 rows
+  DotKind kind = DotKind::Undecided;
+  int wWeight = 0, biasWeight = -1;
+  std::optional<GateKind> gate; ///< over [16 gate | 16 up] columns
+  float softcap = 0;            ///< 0: none
+  Columns residual;
+  std::optional<RopeKvDesc> ropeKv; ///< q, k, v follow each other in the product (slot -1); out is of q
+  Outputs out;
 };
 
 /// Attention; with `partials` each segment's state is stored instead of the merged result.

@@ -21,6 +21,10 @@ KvAttr KernelOp::getKv() {
   return kv;
 }
 
+bool KernelOp::writesKv() {
+  return getBody().walk([](KvStoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 bool KernelOp::mayAlias(unsigned in, unsigned out) {
   BlockArgument src = getInputs()[in], dst = getOutputs()[out];
   if (src.getType() != dst.getType() || !isa<RowsType>(src.getType()))

@@ -57,6 +57,18 @@ LogicalResult LoadOp::verify() {
   return success();
 }
 
+LogicalResult ColumnsOp::verify() {
+  int64_t from = cast<FragType>(getX().getType()).getWidth(),
+          width = cast<FragType>(getOut().getType()).getWidth();
+  if (failed(wantWidth(*this, getX().getType(), from, "x")) ||
+      failed(wantWidth(*this, getOut().getType(), width, "result")))
+    return failure();
+  if (getOffset() < 0 || getOffset() > from - width)
+    return emitOpError() << "columns " << getOffset() << " .. " << getOffset() + width
+                         << " lie outside a fragment of " << from;
+  return success();
+}
+
 LogicalResult StoreOp::verify() {
   Type value = getValue().getType(), dst = getDst().getType();
   if (auto rows = dyn_cast<RowsType>(dst)) {

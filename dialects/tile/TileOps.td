@@ -42,7 +42,21 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock, N
         tile.store %2, %y : ...
       }
     }
-    // linear: dot, then in this order the epilogues bias, gate, softcap, residual (each optional)
+    // linear: dot, then in this order the epilogues bias, gate, softcap, residual (each optional); or, after
+    // dot and bias, rope_kv: the product is q, k and v side by side, q and k are rotated, k and v go to the cache
+    tile.kernel @k_linear_rope_kv linear ins(%x: !tile.act<...>) outs(%y: !tile.rows<576>)
+        weights(%w: !qfmt.packed<960x576, q4_1, n16>) {
+      tile.grid panels 60 {
+        %0 = tile.dot undecided %x, %w : !tile.act<576, ...>, !qfmt.packed<...> -> !tile.frag<960>
+        %q = tile.columns %0 {offset = 0} : !tile.frag<960> -> !tile.frag<576>
+        %qr = tile.rope %q {style = ..., heads = 9, head_dim = 64, rotary_dim = 64, table = 0} : ...
+        tile.store %qr, %y : ...
+        %k = tile.columns %0 {offset = 576} : !tile.frag<960> -> !tile.frag<192>
+        %kr = tile.rope %k {style = ..., heads = 3, head_dim = 64, rotary_dim = 64, table = 0} : ...
+        %v = tile.columns %0 {offset = 768} : !tile.frag<960> -> !tile.frag<192>
+        tile.kv_store %kr, %v {kv = #tile.kv<heads = 3, dim = 64, v_dim = 64, dtype = "f16">} : ...
+      }
+    }
     tile.kernel @k_linear linear ins(%x: !tile.act<...>, %r: !tile.rows<576>) outs(%y: !tile.rows<576>)
         weights(%w: !qfmt.packed<576x1536, q4_1, n16>) {
       tile.grid panels 36 {
@@ -109,6 +123,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock, N
     }
     /// The KV cache that the body reads or writes; null if none.
     KvAttr getKv();
+    /// Whether the body writes the KV cache.
+    bool writesKv();
     /// Whether output `out` may be the same memory as input `in`: the body reads an element of that input
     /// last when it stores the same element of the output (residual, add, gate, softcap, scale).
     bool mayAlias(unsigned in, unsigned out);
@@ -171,6 +187,13 @@ def Tile_LoadOp : Tile_Op<"load"> {
   let arguments = (ins Tile_Rows:$src, DefaultValuedAttr<Tile_Int, "0">:$offset, UnitAttr:$selected);
   let results = (outs Tile_Frag:$out);
   let assemblyFormat = "$src attr-dict `:` qualified(type($src)) `->` qualified(type($out))";
+  let hasVerifier = 1;
+}
+def Tile_ColumnsOp : Tile_Op<"columns"> {
+  let summary = "columns offset .. offset + width - 1 of a fragment";
+  let arguments = (ins Tile_Frag:$x, Tile_Int:$offset);
+  let results = (outs Tile_Frag:$out);
+  let assemblyFormat = "$x attr-dict `:` qualified(type($x)) `->` qualified(type($out))";
   let hasVerifier = 1;
 }
 def Tile_StoreOp : Tile_Op<"store"> {

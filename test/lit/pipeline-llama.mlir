@@ -19,8 +19,8 @@
 // RUN: ingot-opt %t.rt.mlir --rt-verify-abi | diff - %t.rt.mlir
 // RUN: ingot-opt %t.rt.mlir --emit-bytecode | ingot-opt | diff - %t.rt.mlir
 
-// One body for both layers: 13 kernels for one row, and as many for the other classes.
-// CHECK-COUNT-13: tile.kernel @k_{{[a-z_0-9]+}}_m1_{{[0-9a-f]+}}
+// One body for both layers: 12 kernels for one row, and as many for the other classes.
+// CHECK-COUNT-12: tile.kernel @k_{{[a-z_0-9]+}}_m1_{{[0-9a-f]+}}
 // CHECK-NOT: tile.kernel @k_{{[a-z_0-9]+}}_m1_
 
 // CHECK: rt.module "vnni" {hidden = 64 : i64, layers = 2 : i64, max_seqs = 4 : i64, positions = 1024 : i64, vocab = 96 : i64, weight_bytes = 61568 : i64}
@@ -30,7 +30,7 @@
 
 // CHECK-LABEL: rt.program @step_m1
 // CHECK-SAME: max_out = 1 : i64, max_rows = 1 : i64, min_rows = 1 : i64
-// The residual stream stays in one place, and a layer has six stages.
+// The residual stream stays in one place, and a layer has five stages: the projection rotates and appends.
 // CHECK: %[[X:[0-9]+]] = rt.buffer arena 256 at [[AT:[0-9]+]] "embed 0"
 // CHECK: %[[H:[0-9]+]] = rt.buffer arena 256 at [[AT]] "linear 0"
 // CHECK: %[[Y:[0-9]+]] = rt.buffer arena 256 at [[AT]] "linear 0"
@@ -39,25 +39,23 @@
 // CHECK-NEXT: rt.tap embed 0 %[[X]] {stride = 64 : i64, width = 64 : i64}
 // CHECK: rt.stage 1 {
 // CHECK-NEXT: rt.launch @[[NORM:k_norm_64_m1_[0-9a-f]+]](%[[X]], %{{.*}}) weights [@blk.0.attn_norm] outs 1 replicated
-// CHECK-NEXT: rt.launch @[[QKV:k_linear_q4_1_256x64_m1_[0-9a-f]+]]({{.*}}) weights [@blk.0.q_k_v] outs 1
+// CHECK-NEXT: rt.launch @[[QKV:k_linear_q4_1_256x64_rope_kv_m1_[0-9a-f]+]]({{.*}}) weights [@blk.0.q_k_v] outs 1 {kv_layer = 0 : i64, kv_write}
 // CHECK: rt.stage 2 {
-// CHECK-NEXT: rt.launch @k_rope_kv_h4_kv2_d32_m1_{{.*}} {kv_layer = 0 : i64, kv_write}
-// CHECK: rt.stage 3 {
 // CHECK-NEXT: rt.launch @k_attn_split_h4_kv2_d32_m1_{{.*}} {kv_layer = 0 : i64}
-// CHECK: rt.stage 4 {
+// CHECK: rt.stage 3 {
 // CHECK-NEXT: rt.launch @k_attn_merge_h4_d32_m1_{{.*}} replicated
 // CHECK-NEXT: rt.launch @k_linear_q4_1_64x128_m1_{{.*}}(%{{.*}}, %[[X]], %[[H]]) weights [@blk.0.o] outs 1
-// CHECK: rt.stage 5 {
+// CHECK: rt.stage 4 {
 // CHECK-NEXT: rt.launch @[[NORM]](%[[H]], %{{.*}}) weights [@blk.0.ffn_norm] outs 1 replicated
 // CHECK-NEXT: rt.launch @k_linear_q4_1_192x64_m1_{{.*}} weights [@blk.0.gate_up] outs 1
-// CHECK: rt.stage 6 {
+// CHECK: rt.stage 5 {
 // CHECK-NEXT: rt.launch @k_quantize_96_m1_{{.*}} replicated
 // CHECK-NEXT: rt.launch @k_linear_q4_1_64x96_m1_{{.*}}(%{{.*}}, %[[H]], %[[Y]]) weights [@blk.0.down] outs 1
 // CHECK-NEXT: rt.tap layer 0 %[[Y]]
-// CHECK: rt.stage 7 {
+// CHECK: rt.stage 6 {
 // CHECK-NEXT: rt.launch @[[NORM]]{{.*}} weights [@blk.1.attn_norm] outs 1 replicated {layer = 1 : i64}
-// CHECK-NEXT: rt.launch @[[QKV]]{{.*}} weights [@blk.1.q_k_v] outs 1 {layer = 1 : i64}
-// CHECK: rt.stage 13 {
+// CHECK-NEXT: rt.launch @[[QKV]]{{.*}} weights [@blk.1.q_k_v] outs 1 {kv_layer = 1 : i64, kv_write, layer = 1 : i64}
+// CHECK: rt.stage 11 {
 // CHECK-NEXT: rt.launch @k_select_64_m1_{{.*}} replicated
 // CHECK-NEXT: rt.launch @k_norm_64_m1_{{.*}} weights [@norm] outs 2 replicated
 // CHECK-NEXT: rt.launch @k_linear_q8_0_96x64_m1_{{.*}} weights [@tok] outs 1

@@ -88,7 +88,7 @@ private:
       if (it->second.first != shape)
         return launch.emitOpError() << "KV layer " << launch.getKvLayer() << " has two shapes, " << shape
                                     << " and " << it->second.first;
-      if (kernel.getFamily() == tile::Family::RopeKv)
+      if (kernel.writesKv())
         continue;
       // A cache must keep what its widest reader sees; window 0 is all.
       int64_t window = tile::describeAttention(kernel)->window;
@@ -198,10 +198,9 @@ private:
           slots.push_back(sources[v].slot);
         int64_t kvIndex =
             launch.getKvLayer() < 0 ? -1 : std::distance(kv.begin(), kv.find(launch.getKvLayer()));
-        bool kvWrite = kernel.getFamily() == tile::Family::RopeKv && kernel.getKv();
         LaunchOp::create(in, launch.getLoc(), launch.getKernelAttr(), slots, launch.getParams(),
                          i64(kernel.getOutputs().size()), i64(kvIndex), i64(launch.getLayer()),
-                         kvWrite ? in.getUnitAttr() : UnitAttr(),
+                         kernel.writesKv() ? in.getUnitAttr() : UnitAttr(),
                          launch.getReplicated() ? in.getUnitAttr() : UnitAttr());
         ++numLaunches;
         if (launch.getTap())

@@ -39,7 +39,7 @@ std::string shapeOf(KernelOp kernel) {
   case Family::Embed:
     return matrix(describeEmbed(kernel)->table);
   case Family::Linear:
-    return matrix(describeLinear(kernel)->w);
+    return matrix(describeLinear(kernel)->w) + (kernel.writesKv() ? "_rope_kv" : "");
   case Family::Attention:
   case Family::AttnSplit: {
     AttentionDesc d = *describeAttention(kernel);

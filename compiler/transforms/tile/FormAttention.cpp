@@ -33,6 +33,11 @@ void Former::planRopeKv(ArrayRef<Operation *> ops) {
     consume(q);
     consumed.insert(append);
     fusedQ[first] = append;
+    if (llm::LinearOp linear = projectionOf(append, q, k)) {
+      projections[first] = linear;
+      consumed.insert(linear);
+      ++fused;
+    }
     ++fused;
   }
 }
@@ -126,10 +131,84 @@ LogicalResult Former::formRopeKv(llm::KvAppendOp append, HeadChain q, HeadChain 
   return success();
 }
 
+llm::LinearOp Former::projectionOf(llm::KvAppendOp append, HeadChain q, HeadChain k) {
+  if (!ropeInLinear || !q.rope || !k.rope || q.norm || k.norm)
+    return {};
+  Value pieces[] = {q.source, k.source, append.getV()};
+  auto linear = viewOf(q.source).base.getDefiningOp<llm::LinearOp>();
+  if (!linear || linear.getResidual() || linear.findEpilogue(llm::EpilogueKind::Gate) ||
+      linear.findEpilogue(llm::EpilogueKind::Softcap))
+    return {};
+  // The slices follow each other, and nothing else reads the product.
+  int64_t column = 0;
+  for (Value piece : pieces) {
+    auto slice = piece.getDefiningOp<llm::SliceOp>();
+    if (!slice || !piece.hasOneUse() || slice.getX() != linear.getResult() ||
+        int64_t(slice.getOffset()) != column)
+      return {};
+    column += llm::widthOf(piece);
+  }
+  if (column != llm::widthOf(linear.getResult()) || llvm::range_size(linear.getResult().getUses()) != 3 ||
+      !k.rope->hasOneUse())
+    return {};
+  llm::KvType type = append.getKv().getType();
+  if (type.getDim() % 16 || type.getVDim() % 16)
+    return {};
+  for (llm::RopeOp rope : {q.rope, k.rope}) {
+    llm::RopeAttr attr = rope.getRope();
+    if (attr.getStyle() != llm::RopeStyle::Interleaved ||
+        int64_t(attr.getHeadDim()) != int64_t(type.getDim()) ||
+        int64_t(attr.getRotaryDim()) != int64_t(type.getDim()))
+      return {};
+  }
+  return linear;
+}
+
+LogicalResult Former::formLinearRopeKv(llm::LinearOp op, llm::KvAppendOp append, HeadChain q, HeadChain k) {
+  FailureOr<Value> x = wholeOperand(op, op.getX());
+  FailureOr<qfmt::PackedType> w = paramType(op, op.getWAttr());
+  if (failed(x) || failed(w))
+    return failure();
+  FailureOr<Type> slot = slotOf(op, *x);
+  if (failed(slot))
+    return failure();
+  SmallVector<Type> weights{*w};
+  SmallVector<FlatSymbolRefAttr> params{op.getWAttr()};
+  if (op.getBiasAttr()) {
+    FailureOr<qfmt::PackedType> bias = paramType(op, op.getBiasAttr());
+    if (failed(bias))
+      return failure();
+    weights.push_back(*bias);
+    params.push_back(op.getBiasAttr());
+  }
+  llm::KvType type = append.getKv().getType();
+  Value rotated = q.rope.getResult();
+  Prototype p = begin(locOf({op, append, q.rope, k.rope}), Family::Linear, GridUnit::Panels,
+                      (w->getRows() + 15) / 16, domainOf(*x), {*slot}, {rowsOf(rotated)}, weights);
+  Value product = dot(p, w->getRows());
+  if (op.getBiasAttr())
+    product = BiasOp::create(p.b, p.loc, product.getType(), product, p.weight(1));
+  auto piece = [&](Value from) -> Value {
+    View v = viewOf(from);
+    return ColumnsOp::create(p.b, p.loc, fragOf(b.getContext(), v.width), product, v.offset);
+  };
+  unsigned weight = 0; // no norms
+  p.store(heads(p, piece(q.source), q, weight), p.out(0));
+  Value kk = heads(p, piece(k.source), k, weight);
+  KvStoreOp::create(p.b, p.loc, kk, piece(append.getV()), kvAttr(type));
+  LaunchOp l = launch(p, {*x}, {}, params, {rotated.getType(), type}, false);
+  l.setKvLayer(type.getLayer());
+  l.setLayer(type.getLayer());
+  append.getKv().replaceAllUsesWith(l.getResults().back());
+  rotated.replaceAllUsesWith(l.getResult(0));
+  return success();
+}
+
 LogicalResult Former::formAttention(llm::AttentionOp op) {
   if (auto it = fusedQ.find(op); it != fusedQ.end()) {
     HeadChain q = chainOf(op.getQ()), k = chainOf(it->second.getK());
-    if (failed(formRopeKv(it->second, q, k)))
+    llm::LinearOp linear = projections.lookup(op);
+    if (failed(linear ? formLinearRopeKv(linear, it->second, q, k) : formRopeKv(it->second, q, k)))
       return failure();
   }
   View q = viewOf(op.getQ());

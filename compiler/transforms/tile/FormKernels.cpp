@@ -132,13 +132,15 @@ LogicalResult Former::formLayerEnd(llm::LayerEndOp op) {
 namespace {
 
 struct FormKernels : transforms::impl::TileFormKernelsPassBase<FormKernels> {
+  using TileFormKernelsPassBase::TileFormKernelsPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTableCollection tables;
     SmallVector<RopeTableOp> ropes(module.getOps<RopeTableOp>());
     int64_t counter = 0, fused = 0;
     for (auto step : llvm::make_early_inc_range(module.getOps<llm::StepOp>()))
-      if (failed(Former(module, step, tables, ropes, counter, fused).run()))
+      if (failed(Former(module, step, tables, ropes, counter, fused, ropeInLinear).run()))
         return signalPassFailure();
     numKernels += counter;
     numFused += fused;

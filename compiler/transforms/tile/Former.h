@@ -47,9 +47,9 @@ class Former {
 
 public:
   Former(mlir::ModuleOp module, llm::StepOp step, mlir::SymbolTableCollection &tables,
-         llvm::SmallVectorImpl<RopeTableOp> &ropes, int64_t &counter, int64_t &fused)
+         llvm::SmallVectorImpl<RopeTableOp> &ropes, int64_t &counter, int64_t &fused, bool ropeInLinear)
       : module(module), step(step), tables(tables), ropes(ropes), counter(counter), fused(fused),
-        mb(module.getContext()), b(module.getContext()) {
+        ropeInLinear(ropeInLinear), mb(module.getContext()), b(module.getContext()) {
     mb.setInsertionPoint(step);
     rows = int64_t(step.getRows()) > kReplicatedRows ? 0 : int64_t(step.getRows());
     if (llm::ConfigOp config = llm::findConfig(module))
@@ -167,6 +167,10 @@ private:
   Value heads(Prototype &p, Value v, HeadChain &c, unsigned &weight);
   /// `append` may be null (q alone); `q.source` may be null (k and v alone).
   LogicalResult formRopeKv(llm::KvAppendOp append, HeadChain q, HeadChain k);
+  /// The projection of q, k and v whose kernel can rotate q and k and append k and v, or null: its result is
+  /// read by nothing else, there are no norms, and pairs and heads do not cross panels.
+  llm::LinearOp projectionOf(llm::KvAppendOp append, HeadChain q, HeadChain k);
+  LogicalResult formLinearRopeKv(llm::LinearOp op, llm::KvAppendOp append, HeadChain q, HeadChain k);
   LogicalResult formAttention(llm::AttentionOp op);
   /// Ops that only this chain uses; `value` itself may have one more user, its consumer.
   HeadChain chainOf(Value value);
@@ -189,12 +193,14 @@ private:
   mlir::SymbolTableCollection &tables;
   llvm::SmallVectorImpl<RopeTableOp> &ropes;
   int64_t &counter, &fused;
+  bool ropeInLinear;
   mlir::OpBuilder mb, b; ///< at module level; in the step
   int64_t rows = 0, layer = 0, lastLayer = 0;
   llvm::DenseSet<Operation *> consumed; ///< formed with another op; looked up only, as the next two
 
   llvm::DenseSet<Value> outDomain;
   llvm::DenseMap<llm::AttentionOp, llm::KvAppendOp> fusedQ;
+  llvm::DenseMap<llm::AttentionOp, llm::LinearOp> projections;
   Operation *scaledEmbed = nullptr;
 };
 

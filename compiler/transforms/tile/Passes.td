@@ -9,7 +9,8 @@ def TileFormKernelsPass : Pass<"tile-form-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Each op (or group that one kernel computes) becomes a `tile.launch` and a `tile.kernel` whose body is complete
     and whose schedule is undecided. Groups: rms_norm with the quantization of its result; per-head norms, rope of
-    q and k and kv_append; attention with the quantization of its result, where heads are whole groups of 32.
+    q and k and kv_append, which join the projection where one linear gives q, k and v, heads are whole panels of 16,
+    rotated pairs are neighbours and there are no norms (`rope-in-linear`); attention with the quantization of its result, where heads are whole groups of 32.
     Column slices and layer ends become offsets and taps, not kernels.
     ```mlir
     %n = llm.rms_norm %x, @norm {eps = 1.0e-5 : f32} : tensor<?x64xf32>
@@ -22,6 +23,8 @@ def TileFormKernelsPass : Pass<"tile-form-kernels", "::mlir::ModuleOp"> {
     Launches of M classes up to 8 that are cheaper than a barrier (norm, quantize, elementwise, select) are
     `replicated`. An op variant that no kernel body can say is an error that names it.
   }];
+  let options = [Option<"ropeInLinear", "rope-in-linear", "bool", /*default=*/"true",
+                        "rope and kv_append in the epilogue of the projection">];
   let dependentDialects = ["::ingot::tile::TileDialect"];
   let statistics = [Statistic<"numKernels", "kernels", "prototypes formed">,
                     Statistic<"numFused", "fused-ops", "ops that share a kernel with another op">];

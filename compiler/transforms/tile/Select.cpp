@@ -83,6 +83,13 @@ KernelQuery queryOf(KernelOp kernel, StringRef isa) {
       q.keys.push_back("softcap");
     if (d.residual.slot >= 0)
       q.keys.push_back("residual");
+    if (d.ropeKv) {
+      addKv(q, d.ropeKv->kv, d.ropeKv->qRope.heads);
+      q.rotaryDim = d.ropeKv->qRope.rotaryDim;
+      q.keys.push_back("rope_kv");
+      for (const RopeDesc *r : {&d.ropeKv->qRope, &d.ropeKv->kRope})
+        q.keys.push_back(r->style == RopeStyle::Half ? "rope_half" : "rope_interleaved");
+    }
     break;
   }
   case Family::RopeKv: {

@@ -167,3 +167,76 @@ llm.step @step(%ids: tensor<?xi32>, %b: !llm.batch) -> tensor<?x64xf32> attribut
   %y = tile.launch @nowhere() params = [] : () -> tensor<?x64xf32>
   llm.return %y : tensor<?x64xf32>
 }
+
+// -----
+
+#act = #qfmt.act<i8, group = 32, block = 4>
+tile.kernel @outside linear ins(%x: !tile.act<64, #act>) outs(%y: !tile.rows<64>) weights(%w: !qfmt.packed<128x64, q4_1, n16>)
+    attributes {domain = #tile.domain<rows>, rows = 4 : i64} {
+  tile.grid panels 8 {
+    %0 = tile.dot vnni %x, %w : !tile.act<64, #act>, !qfmt.packed<128x64, q4_1, n16> -> !tile.frag<128>
+    %1 = tile.columns %0 {offset = 0 : i64} : !tile.frag<128> -> !tile.frag<64>
+    %2 = tile.rope %1 {head_dim = 32 : i64, heads = 2 : i64, rotary_dim = 32 : i64, style = #tile.rope_style<interleaved>, table = 0 : i64} : !tile.frag<64>
+    tile.store %2, %y : !tile.frag<64>, !tile.rows<64>
+    // expected-error @+1 {{columns 112 .. 144 lie outside a fragment of 128}}
+    %3 = tile.columns %0 {offset = 112 : i64} : !tile.frag<128> -> !tile.frag<32>
+    %4 = tile.rope %3 {head_dim = 32 : i64, heads = 1 : i64, rotary_dim = 32 : i64, style = #tile.rope_style<interleaved>, table = 0 : i64} : !tile.frag<32>
+    %5 = tile.columns %0 {offset = 96 : i64} : !tile.frag<128> -> !tile.frag<32>
+    tile.kv_store %4, %5 {kv = #tile.kv<heads = 1, dim = 32, v_dim = 32, dtype = "f16">} : !tile.frag<32>, !tile.frag<32>
+  }
+}
+
+// -----
+
+#act = #qfmt.act<i8, group = 32, block = 4>
+tile.kernel @order linear ins(%x: !tile.act<64, #act>) outs(%y: !tile.rows<64>) weights(%w: !qfmt.packed<128x64, q4_1, n16>)
+    attributes {domain = #tile.domain<rows>, rows = 4 : i64} {
+  tile.grid panels 8 {
+    %0 = tile.dot vnni %x, %w : !tile.act<64, #act>, !qfmt.packed<128x64, q4_1, n16> -> !tile.frag<128>
+    %1 = tile.columns %0 {offset = 0 : i64} : !tile.frag<128> -> !tile.frag<64>
+    %2 = tile.rope %1 {head_dim = 32 : i64, heads = 2 : i64, rotary_dim = 32 : i64, style = #tile.rope_style<interleaved>, table = 0 : i64} : !tile.frag<64>
+    tile.store %2, %y : !tile.frag<64>, !tile.rows<64>
+    %3 = tile.columns %0 {offset = 96 : i64} : !tile.frag<128> -> !tile.frag<32>
+    %4 = tile.rope %3 {head_dim = 32 : i64, heads = 1 : i64, rotary_dim = 32 : i64, style = #tile.rope_style<interleaved>, table = 0 : i64} : !tile.frag<32>
+    %5 = tile.columns %0 {offset = 64 : i64} : !tile.frag<128> -> !tile.frag<32>
+    // expected-error @+1 {{q, k and v must follow each other and fill the product}}
+    tile.kv_store %4, %5 {kv = #tile.kv<heads = 1, dim = 32, v_dim = 32, dtype = "f16">} : !tile.frag<32>, !tile.frag<32>
+  }
+}
+
+// -----
+
+#act = #qfmt.act<i8, group = 32, block = 4>
+tile.kernel @gap linear ins(%x: !tile.act<64, #act>) outs(%y: !tile.rows<64>) weights(%w: !qfmt.packed<160x64, q4_1, n16>)
+    attributes {domain = #tile.domain<rows>, rows = 4 : i64} {
+  tile.grid panels 10 {
+    %0 = tile.dot vnni %x, %w : !tile.act<64, #act>, !qfmt.packed<160x64, q4_1, n16> -> !tile.frag<160>
+    %1 = tile.columns %0 {offset = 0 : i64} : !tile.frag<160> -> !tile.frag<64>
+    %2 = tile.rope %1 {head_dim = 32 : i64, heads = 2 : i64, rotary_dim = 32 : i64, style = #tile.rope_style<interleaved>, table = 0 : i64} : !tile.frag<64>
+    tile.store %2, %y : !tile.frag<64>, !tile.rows<64>
+    %3 = tile.columns %0 {offset = 64 : i64} : !tile.frag<160> -> !tile.frag<32>
+    %4 = tile.rope %3 {head_dim = 32 : i64, heads = 1 : i64, rotary_dim = 32 : i64, style = #tile.rope_style<interleaved>, table = 0 : i64} : !tile.frag<32>
+    %5 = tile.columns %0 {offset = 96 : i64} : !tile.frag<160> -> !tile.frag<32>
+    // expected-error @+1 {{q, k and v must follow each other and fill the product}}
+    tile.kv_store %4, %5 {kv = #tile.kv<heads = 1, dim = 32, v_dim = 32, dtype = "f16">} : !tile.frag<32>, !tile.frag<32>
+  }
+}
+
+// -----
+
+#act = #qfmt.act<i8, group = 32, block = 4>
+tile.kernel @capped linear ins(%x: !tile.act<64, #act>) outs(%y: !tile.rows<64>) weights(%w: !qfmt.packed<128x64, q4_1, n16>)
+    attributes {domain = #tile.domain<rows>, rows = 4 : i64} {
+  tile.grid panels 8 {
+    %0 = tile.dot vnni %x, %w : !tile.act<64, #act>, !qfmt.packed<128x64, q4_1, n16> -> !tile.frag<128>
+    // expected-error @+1 {{found where family linear has tile.dot}}
+    %c = tile.softcap %0 {cap = 30.0 : f32} : !tile.frag<128>
+    %1 = tile.columns %c {offset = 0 : i64} : !tile.frag<128> -> !tile.frag<64>
+    %2 = tile.rope %1 {head_dim = 32 : i64, heads = 2 : i64, rotary_dim = 32 : i64, style = #tile.rope_style<interleaved>, table = 0 : i64} : !tile.frag<64>
+    tile.store %2, %y : !tile.frag<64>, !tile.rows<64>
+    %3 = tile.columns %c {offset = 64 : i64} : !tile.frag<128> -> !tile.frag<32>
+    %4 = tile.rope %3 {head_dim = 32 : i64, heads = 1 : i64, rotary_dim = 32 : i64, style = #tile.rope_style<interleaved>, table = 0 : i64} : !tile.frag<32>
+    %5 = tile.columns %c {offset = 96 : i64} : !tile.frag<128> -> !tile.frag<32>
+    tile.kv_store %4, %5 {kv = #tile.kv<heads = 1, dim = 32, v_dim = 32, dtype = "f16">} : !tile.frag<32>, !tile.frag<32>
+  }
+}

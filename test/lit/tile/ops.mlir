@@ -63,6 +63,28 @@ tile.kernel private @linear linear ins(%x: !tile.act<64, #act>, %r: !tile.rows<3
   }
 }
 
+// CHECK: tile.kernel @linear_rope_kv linear
+// CHECK: tile.bias
+// CHECK-NEXT: %[[Q:.*]] = tile.columns %{{.*}} {offset = 0 : i64} : !tile.frag<256> -> !tile.frag<128>
+// CHECK-NEXT: tile.rope %[[Q]]
+// CHECK: tile.columns %{{.*}} {offset = 192 : i64} : !tile.frag<256> -> !tile.frag<64>
+// CHECK-NEXT: tile.kv_store
+tile.kernel @linear_rope_kv linear ins(%x: !tile.act<64, #act>) outs(%y: !tile.rows<128>)
+    weights(%w: !qfmt.packed<256x64, q4_1, n16>, %b: !qfmt.packed<1x256, f32, row>)
+    attributes {domain = #tile.domain<rows>, rows = 4 : i64} {
+  tile.grid panels 16 {
+    %0 = tile.dot vnni %x, %w : !tile.act<64, #act>, !qfmt.packed<256x64, q4_1, n16> -> !tile.frag<256>
+    %1 = tile.bias %0, %b : !tile.frag<256>, !qfmt.packed<1x256, f32, row> -> !tile.frag<256>
+    %2 = tile.columns %1 {offset = 0 : i64} : !tile.frag<256> -> !tile.frag<128>
+    %3 = tile.rope %2 {head_dim = 32 : i64, heads = 4 : i64, rotary_dim = 32 : i64, style = #tile.rope_style<interleaved>, table = 0 : i64} : !tile.frag<128>
+    tile.store %3, %y : !tile.frag<128>, !tile.rows<128>
+    %4 = tile.columns %1 {offset = 128 : i64} : !tile.frag<256> -> !tile.frag<64>
+    %5 = tile.rope %4 {head_dim = 32 : i64, heads = 2 : i64, rotary_dim = 32 : i64, style = #tile.rope_style<interleaved>, table = 0 : i64} : !tile.frag<64>
+    %6 = tile.columns %1 {offset = 192 : i64} : !tile.frag<256> -> !tile.frag<64>
+    tile.kv_store %5, %6 {kv = #tile.kv<heads = 2, dim = 32, v_dim = 32, dtype = "f16">} : !tile.frag<64>, !tile.frag<64>
+  }
+}
+
 // CHECK: tile.kernel @rope_kv rope_kv
 // CHECK: tile.grid row_heads 6 {
 // CHECK: tile.rms_norm %{{.*}} {eps = {{.*}}, groups = 4 : i64}
