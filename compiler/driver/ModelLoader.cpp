@@ -30,6 +30,10 @@ public:
       error = "--kernels=ref needs the model file: a pack carries its own kernels alone";
       return nullptr;
     }
+    if (load.isa == "ref") {
+      error = "--isa=ref: the reference is no CPU variant; use --kernels=ref";
+      return nullptr;
+    }
     Message message;
     ingot_jit *jit = nullptr;
     int32_t status;

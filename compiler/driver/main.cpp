@@ -65,6 +65,8 @@ static int compile(const main_::Options &options, driver::Progress &progress) {
   o.n_print_ir_after = static_cast<uint32_t>(passes.size());
   o.on_ir = [](void *, const char *text, uint64_t bytes) { print(stderr, text, bytes); };
   o.on_text = [](void *, const char *text, uint64_t bytes) { print(stdout, text, bytes); };
+  if (command.target == "ref")
+    return main_::fail("--target=ref: the reference is an oracle, not a product; use --kernels=ref");
   bool toOutput = command.output == "-";
   if (toOutput && command.stopAfter.empty())
     return main_::fail("-o -: only the text of --stop-after can go to standard output");

@@ -167,6 +167,12 @@ def test_options_of_compiling(option, tiny_pack, tiny_binary):
         refused(support.ingot("run", model, "-p", "a", *option, check=False), option[0], "compiled", status=2)
 
 
+def test_reference_is_no_product(tiny, scratch):
+    refused(support.ingot("compile", tiny, "-o", scratch / "out", "--target=ref", check=False), "--kernels=ref")
+    refused(support.ingot("run", tiny, "-p", "a", "--isa=ref", check=False), "--kernels=ref")
+    assert not list(scratch.iterdir())
+
+
 def test_text_given_twice(tiny_binary, scratch):
     file = scratch / "text"
     file.write_text("[1]")
