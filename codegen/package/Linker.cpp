@@ -154,7 +154,7 @@ Error linkExecutable(ArrayRef<StringRef> objects, StringRef runtimeDir, StringRe
   CrashRecoveryContext::Disable();
   sys::unregisterHandlers();
   if (result.retCode != 0) {
-    sys::fs::remove(output);
+    (void)sys::fs::remove(output);
     return createStringError(inconvertibleErrorCode(), "linking %s failed: %s", output.str().c_str(),
                              StringRef(text).trim().str().c_str());
   }
