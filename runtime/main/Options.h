@@ -54,6 +54,7 @@ struct LoadOptions {
   bool map = false;    ///< map the weights instead of reading them
   std::string configFile = "config.json";
   std::string chatTemplateFile;
+  bool verifyWeights = false;            ///< check the hash of every packed tensor
   std::vector<std::string> compileFlags; ///< options given that only compiling can obey
 };
 

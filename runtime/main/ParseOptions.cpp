@@ -304,6 +304,7 @@ private:
     verify->add_option("--dump", options.verify.dump, "safetensors file for the logits of --ids");
     verify->add_option("--positions", options.verify.positions,
                        "positions to dump, e.g. 0,5,7 (default: all)");
+    verify->add_flag("--weights", options.load.verifyWeights, "check the hash of every packed tensor");
     verify->add_flag("--hidden", options.verify.hidden, "dump the hidden states too");
     load(verify), output(verify);
 

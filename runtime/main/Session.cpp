@@ -16,6 +16,7 @@ std::unique_ptr<Session> Session::create(std::unique_ptr<Artefact> artefact, con
   core::ModelOptions open;
   open.variants = std::move(artefact->variants);
   open.isa = options.isa;
+  open.verify = options.verifyWeights;
   open.mode = options.map || artefact->inMemory ? weights::LoadMode::Map : weights::LoadMode::Read;
   open.loadThreads = options.threads;
   core::OpenFault fault;

@@ -343,3 +343,14 @@ def test_names_with_odd_bytes(tiny, scratch):
         done = subprocess.run(command, capture_output=True, timeout=support.LIMIT)
         assert done.returncode == 0, done.stderr
     assert stat.S_IMODE(os.stat(output).st_mode) & 0o100
+
+
+def test_damaged_weights_are_named(tiny, scratch):
+    """One flipped bit among the weights is found by `verify --weights`, which names file and tensor."""
+    pack = scratch / "model.ipk"
+    support.ingot("compile", tiny, "-o", pack, "--emit=pack", "-q")
+    support.ingot("verify", pack, "--weights", "-q")
+    data = bytearray(pack.read_bytes())
+    data[-1000] ^= 1
+    pack.write_bytes(data)
+    refused(support.ingot("verify", pack, "--weights", "-q", check=False), "model.ipk")
