@@ -193,7 +193,9 @@ def test_killed_compile_leaves_nothing(number, scratch):
     """No output, no half-written file, no process that goes on."""
     golden = conftest.GOLDEN / "gguf/gemma3.Q4_K_M.gguf"
     process = subprocess.Popen([support.INGOT, "compile", str(golden), "-o", str(scratch / "out")],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               # A shell starts what runs in its background with this signal ignored.
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     end, children = time.monotonic() + 30, []
     while not children and process.poll() is None and time.monotonic() < end:
         children = children_of(process.pid)
