@@ -1,5 +1,4 @@
-//===- InitAllDialects.h - every dialect of Ingot
-//--------------------------------------------------------===//
+//===- InitAllDialects.h - every dialect of Ingot -------------------------------------------------------===//
 #ifndef INGOT_DIALECTS_INITALLDIALECTS_H
 #define INGOT_DIALECTS_INITALLDIALECTS_H
 

@@ -1,5 +1,4 @@
-//===- Elementwise.h - gate, add, scale, softcap, select on rows
-//-----------------------------------------===//
+//===- Elementwise.h - gate, add, scale, softcap, select on rows ----------------------------------------===//
 //
 // Kernels without a reduction. The result may be the memory of an operand with the same columns.
 //

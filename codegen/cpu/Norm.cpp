@@ -1,5 +1,4 @@
-//===- Norm.cpp - RMS normalisation of rows
-//--------------------------------------------------------------===//
+//===- Norm.cpp - RMS normalisation of rows -------------------------------------------------------------===//
 #include "codegen/cpu/Norm.h"
 #include "codegen/cpu/Lanes.h"
 

@@ -1,5 +1,4 @@
-//===- Norm.h - RMS normalisation of rows
-//----------------------------------------------------------------===//
+//===- Norm.h - RMS normalisation of rows ---------------------------------------------------------------===//
 //
 // Emission of spec/Norm.h. Results: f32 rows, packed int8 activations, or both; with a residual operand the
 // result is residual + norm(x). In `groups` equal pieces of a row (q and k heads) gamma serves every piece.

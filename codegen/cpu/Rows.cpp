@@ -1,5 +1,4 @@
-//===- Rows.cpp - how kernels address rows of activations
-//------------------------------------------------===//
+//===- Rows.cpp - how kernels address rows of activations -----------------------------------------------===//
 #include "codegen/cpu/Rows.h"
 
 #include "runtime/abi/ingot_abi.h"

@@ -1,5 +1,4 @@
-//===- FiniteCheck.cpp - weights that are no numbers
-//-----------------------------------------------------===//
+//===- FiniteCheck.cpp - weights that are no numbers ----------------------------------------------------===//
 
 #include "codegen/package/FiniteCheck.h"
 

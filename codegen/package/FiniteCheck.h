@@ -1,5 +1,4 @@
-//===- FiniteCheck.h - weights that are no numbers
-//-------------------------------------------------------===//
+//===- FiniteCheck.h - weights that are no numbers ------------------------------------------------------===//
 #ifndef INGOT_CODEGEN_PACKAGE_FINITECHECK_H
 #define INGOT_CODEGEN_PACKAGE_FINITECHECK_H
 

@@ -1,5 +1,4 @@
-//===- Linker.cpp - kernels + runtime -> standalone executable
-//-------------------------------------------===//
+//===- Linker.cpp - kernels + runtime -> standalone executable ------------------------------------------===//
 
 #include "codegen/package/Linker.h"
 

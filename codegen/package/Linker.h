@@ -1,5 +1,4 @@
-//===- Linker.h - kernels + runtime -> standalone executable
-//---------------------------------------------===//
+//===- Linker.h - kernels + runtime -> standalone executable --------------------------------------------===//
 //
 // Links with lld as a library. Needs no toolchain on the user's machine: the start files and the runtime lie
 // in one folder beside `ingot`, the C, C++ and mathematics libraries are the ones that this process itself

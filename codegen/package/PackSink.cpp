@@ -1,5 +1,4 @@
-//===- PackSink.cpp - where a pack is written to
-//---------------------------------------------------------===//
+//===- PackSink.cpp - where a pack is written to --------------------------------------------------------===//
 
 #include "codegen/package/PackSink.h"
 

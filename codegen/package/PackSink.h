@@ -1,5 +1,4 @@
-//===- PackSink.h - where a pack is written to
-//-----------------------------------------------------------===//
+//===- PackSink.h - where a pack is written to ----------------------------------------------------------===//
 #ifndef INGOT_CODEGEN_PACKAGE_PACKSINK_H
 #define INGOT_CODEGEN_PACKAGE_PACKSINK_H
 

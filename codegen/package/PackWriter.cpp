@@ -1,5 +1,4 @@
-//===- PackWriter.cpp - streams a model into a pack
-//------------------------------------------------------===//
+//===- PackWriter.cpp - streams a model into a pack -----------------------------------------------------===//
 
 #include "codegen/package/PackWriter.h"
 

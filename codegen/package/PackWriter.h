@@ -1,5 +1,4 @@
-//===- PackWriter.h - streams a model into a pack
-//--------------------------------------------------------===//
+//===- PackWriter.h - streams a model into a pack -------------------------------------------------------===//
 //
 // Reads each parameter in small pieces, converts it to its packed layout, hashes and writes it. Needs the
 // memory of a few panels, whatever the size of the model. The format is runtime/abi/ingot_pack.h.

@@ -1,5 +1,4 @@
-//===- ParamPacker.cpp - one parameter from its file form to its packed form
-//-----------------------------===//
+//===- ParamPacker.cpp - one parameter from its file form to its packed form ----------------------------===//
 
 #include "codegen/package/ParamPacker.h"
 

@@ -1,5 +1,4 @@
-//===- ParamPacker.h - one parameter from its file form to its packed form
-//-------------------------------===//
+//===- ParamPacker.h - one parameter from its file form to its packed form ------------------------------===//
 #ifndef INGOT_CODEGEN_PACKAGE_PARAMPACKER_H
 #define INGOT_CODEGEN_PACKAGE_PARAMPACKER_H
 

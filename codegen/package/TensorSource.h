@@ -1,5 +1,4 @@
-//===- TensorSource.h - where the bytes of parameters come from
-//------------------------------------------===//
+//===- TensorSource.h - where the bytes of parameters come from -----------------------------------------===//
 #ifndef INGOT_CODEGEN_PACKAGE_TENSORSOURCE_H
 #define INGOT_CODEGEN_PACKAGE_TENSORSOURCE_H
 

@@ -1,5 +1,4 @@
-//===- RefAttention.cpp - softmax(q K^T) V over the paged cache, in two passes
-//---------------------------===//
+//===- RefAttention.cpp - softmax(q K^T) V over the paged cache, in two passes --------------------------===//
 //
 // For each row and query head: the scores of all visible keys, their maximum, the exponentials and their sum,
 // then the weighted sum of the values. Lanes are the 16 tokens of a page for the scores, 16 dimensions for

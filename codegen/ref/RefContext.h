@@ -1,5 +1,4 @@
-//===- RefContext.h - state of one reference kernel while it is emitted
-//----------------------------------===//
+//===- RefContext.h - state of one reference kernel while it is emitted ---------------------------------===//
 #ifndef INGOT_CODEGEN_REF_REFCONTEXT_H
 #define INGOT_CODEGEN_REF_REFCONTEXT_H
 

@@ -1,5 +1,4 @@
-//===- RefEmit.cpp - plain f32 lowering of kernels: the oracle
-//-------------------------------------------===//
+//===- RefEmit.cpp - plain f32 lowering of kernels: the oracle ------------------------------------------===//
 
 #include "codegen/ref/RefEmit.h"
 

@@ -1,5 +1,4 @@
-//===- RefEmit.h - plain f32 lowering of kernels: the oracle
-//---------------------------------------------===//
+//===- RefEmit.h - plain f32 lowering of kernels: the oracle --------------------------------------------===//
 //
 // Emits the kernels of `--kernels=ref`: every step of a body as an obvious loop in f32 over unpacked f32
 // weights, softmax in two passes over all keys. Shares nothing with codegen/cpu but the builder of functions

@@ -1,5 +1,4 @@
-//===- RefLinear.cpp - y = x W^T in f32
-//------------------------------------------------------------------===//
+//===- RefLinear.cpp - y = x W^T in f32 -----------------------------------------------------------------===//
 //
 // Dot products along K in eight lanes, two rows by four columns at a time so that the multipliers and not the
 // loads rule; rows in chunks that stay in the cache while the weights pass by.

@@ -1,5 +1,4 @@
-//===- RefRows.cpp - row-wise steps: embedding, norm, rope, gates, stores
-//--------------------------------===//
+//===- RefRows.cpp - row-wise steps: embedding, norm, rope, gates, stores -------------------------------===//
 
 #include "codegen/ref/RefContext.h"
 

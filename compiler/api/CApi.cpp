@@ -1,5 +1,4 @@
-//===- CApi.cpp - options, compiling to files and inspecting
-//----------------------------------------------===//
+//===- CApi.cpp - options, compiling to files and inspecting --------------------------------------------===//
 
 #include "compiler/api/CApiSupport.h"
 #include "compiler/api/ModelText.h"

@@ -1,5 +1,4 @@
-//===- CApiJit.cpp - code in this process
-//-----------------------------------------------------------------===//
+//===- CApiJit.cpp - code in this process ---------------------------------------------------------------===//
 
 #include "compiler/api/CApiSupport.h"
 #include "compiler/api/Jit.h"

@@ -1,5 +1,4 @@
-//===- CApiSupport.h - what the halves of libingot's C API share (private)
-//--------------------------------===//
+//===- CApiSupport.h - what the halves of libingot's C API share (private) ------------------------------===//
 #ifndef INGOT_COMPILER_API_CAPISUPPORT_H
 #define INGOT_COMPILER_API_CAPISUPPORT_H
 

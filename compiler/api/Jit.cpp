@@ -1,5 +1,4 @@
-//===- Jit.cpp - object bytes -> callable code
-//-----------------------------------------------------------===//
+//===- Jit.cpp - object bytes -> callable code ----------------------------------------------------------===//
 
 #include "compiler/api/Jit.h"
 

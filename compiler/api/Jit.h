@@ -1,5 +1,4 @@
-//===- Jit.h - object bytes -> callable code
-//-------------------------------------------------------------===//
+//===- Jit.h - object bytes -> callable code ------------------------------------------------------------===//
 //
 // Loads the very bytes that a standalone executable is linked from into this process.
 //

@@ -1,5 +1,4 @@
-//===- ModelText.cpp - what a path is, and its text parts
-//-------------------------------------------------===//
+//===- ModelText.cpp - what a path is, and its text parts -----------------------------------------------===//
 
 #include "compiler/api/ModelText.h"
 

@@ -1,5 +1,4 @@
-//===- ModelText.h - what a path is, and its text parts
-//---------------------------------------------------===//
+//===- ModelText.h - what a path is, and its text parts -------------------------------------------------===//
 #ifndef INGOT_COMPILER_API_MODELTEXT_H
 #define INGOT_COMPILER_API_MODELTEXT_H
 

@@ -1,5 +1,4 @@
-//===- Targets.cpp - the CPU variants that a caller asks for
-//----------------------------------------------===//
+//===- Targets.cpp - the CPU variants that a caller asks for --------------------------------------------===//
 
 #include "compiler/api/Targets.h"
 

@@ -1,5 +1,4 @@
-//===- Targets.h - the CPU variants that a caller asks for
-//------------------------------------------------===//
+//===- Targets.h - the CPU variants that a caller asks for ----------------------------------------------===//
 #ifndef INGOT_COMPILER_API_TARGETS_H
 #define INGOT_COMPILER_API_TARGETS_H
 

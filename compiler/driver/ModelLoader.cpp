@@ -1,5 +1,4 @@
-//===- ModelLoader.cpp - models by path: compiled in this process, or loaded from a pack
-//------------------===//
+//===- ModelLoader.cpp - models by path: compiled in this process, or loaded from a pack ----------------===//
 
 #include "compiler/driver/ModelLoader.h"
 

@@ -1,5 +1,4 @@
-//===- ModelLoader.h - models by path: compiled in this process, or loaded from a pack
-//--------------------===//
+//===- ModelLoader.h - models by path: compiled in this process, or loaded from a pack ------------------===//
 #ifndef INGOT_COMPILER_DRIVER_MODELLOADER_H
 #define INGOT_COMPILER_DRIVER_MODELLOADER_H
 

@@ -1,5 +1,4 @@
-//===- Progress.cpp - progress of long work on standard error
-//----------------------------------------------===//
+//===- Progress.cpp - progress of long work on standard error -------------------------------------------===//
 
 #include "compiler/driver/Progress.h"
 

@@ -1,5 +1,4 @@
-//===- Progress.h - progress of long work on standard error
-//------------------------------------------------===//
+//===- Progress.h - progress of long work on standard error ---------------------------------------------===//
 #ifndef INGOT_COMPILER_DRIVER_PROGRESS_H
 #define INGOT_COMPILER_DRIVER_PROGRESS_H
 

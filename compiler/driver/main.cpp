@@ -1,5 +1,4 @@
-//===- main.cpp - the `ingot` command
-//----------------------------------------------------------------------===//
+//===- main.cpp - the `ingot` command -------------------------------------------------------------------===//
 
 #include "compiler/api/ModelText.h"
 #include "compiler/api/ingot.h"

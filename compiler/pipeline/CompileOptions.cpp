@@ -1,5 +1,4 @@
-//===- CompileOptions.cpp - every knob of one compile
-//----------------------------------------------------===//
+//===- CompileOptions.cpp - every knob of one compile ---------------------------------------------------===//
 
 #include "compiler/pipeline/CompileOptions.h"
 

@@ -1,5 +1,4 @@
-//===- CompileOptions.h - every knob of one compile
-//------------------------------------------------------===//
+//===- CompileOptions.h - every knob of one compile -----------------------------------------------------===//
 //
 // One value per compile, no process-global options. Everything that changes the artefact is printed into it
 // (`describe`).

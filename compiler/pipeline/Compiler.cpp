@@ -1,5 +1,4 @@
-//===- Compiler.cpp - a model file in, native code and packed weights out
-//--------------------------------===//
+//===- Compiler.cpp - a model file in, native code and packed weights out -------------------------------===//
 
 #include "compiler/pipeline/Compiler.h"
 

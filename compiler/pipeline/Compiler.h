@@ -1,5 +1,4 @@
-//===- Compiler.h - a model file in, native code and packed weights out
-//----------------------------------===//
+//===- Compiler.h - a model file in, native code and packed weights out ---------------------------------===//
 //
 // Runs the phases import -> model -> quant -> shape -> kernel -> program -> target -> package. One object per
 // compile; no state outside it.

@@ -1,5 +1,4 @@
-//===- EmitVariant.cpp - a planned module -> object bytes
-//------------------------------------------------===//
+//===- EmitVariant.cpp - a planned module -> object bytes -----------------------------------------------===//
 
 #include "compiler/pipeline/EmitVariant.h"
 

@@ -1,5 +1,4 @@
-//===- EmitVariant.h - a planned module -> object bytes
-//--------------------------------------------------===//
+//===- EmitVariant.h - a planned module -> object bytes -------------------------------------------------===//
 #ifndef INGOT_COMPILER_PIPELINE_EMITVARIANT_H
 #define INGOT_COMPILER_PIPELINE_EMITVARIANT_H
 

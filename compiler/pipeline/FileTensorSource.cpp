@@ -1,5 +1,4 @@
-//===- FileTensorSource.cpp - parameters out of the model's files
-//----------------------------------------===//
+//===- FileTensorSource.cpp - parameters out of the model's files ---------------------------------------===//
 
 #include "compiler/pipeline/FileTensorSource.h"
 

@@ -1,5 +1,4 @@
-//===- FileTensorSource.h - parameters out of the model's files
-//------------------------------------------===//
+//===- FileTensorSource.h - parameters out of the model's files -----------------------------------------===//
 #ifndef INGOT_COMPILER_PIPELINE_FILETENSORSOURCE_H
 #define INGOT_COMPILER_PIPELINE_FILETENSORSOURCE_H
 

@@ -1,5 +1,4 @@
-//===- Meta.cpp - the description that an artefact carries
-//------------------------------------------------===//
+//===- Meta.cpp - the description that an artefact carries ----------------------------------------------===//
 
 #include "compiler/pipeline/Meta.h"
 

@@ -1,5 +1,4 @@
-//===- Meta.h - the description that an artefact carries
-//--------------------------------------------------===//
+//===- Meta.h - the description that an artefact carries ------------------------------------------------===//
 #ifndef INGOT_COMPILER_PIPELINE_META_H
 #define INGOT_COMPILER_PIPELINE_META_H
 

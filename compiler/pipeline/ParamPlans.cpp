@@ -1,5 +1,4 @@
-//===- ParamPlans.cpp - the weight section as the packer needs it
-//----------------------------------------===//
+//===- ParamPlans.cpp - the weight section as the packer needs it ---------------------------------------===//
 
 #include "compiler/pipeline/ParamPlans.h"
 

@@ -1,5 +1,4 @@
-//===- ParamPlans.h - the weight section as the packer needs it
-//------------------------------------------===//
+//===- ParamPlans.h - the weight section as the packer needs it -----------------------------------------===//
 #ifndef INGOT_COMPILER_PIPELINE_PARAMPLANS_H
 #define INGOT_COMPILER_PIPELINE_PARAMPLANS_H
 

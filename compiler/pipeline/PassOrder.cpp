@@ -1,5 +1,4 @@
-//===- PassOrder.cpp - the one place where pass order is written
-//-----------------------------------------===//
+//===- PassOrder.cpp - the one place where pass order is written ----------------------------------------===//
 
 #include "compiler/pipeline/PassOrder.h"
 

@@ -1,5 +1,4 @@
-//===- PassOrder.h - the one place where pass order is written
-//-------------------------------------------===//
+//===- PassOrder.h - the one place where pass order is written ------------------------------------------===//
 #ifndef INGOT_COMPILER_PIPELINE_PASSORDER_H
 #define INGOT_COMPILER_PIPELINE_PASSORDER_H
 

@@ -1,5 +1,4 @@
-//===- InitAllPasses.h - every pass of Ingot, for the tools
-//----------------------------------------------===//
+//===- InitAllPasses.h - every pass of Ingot, for the tools ---------------------------------------------===//
 #ifndef INGOT_COMPILER_TRANSFORMS_INITALLPASSES_H
 #define INGOT_COMPILER_TRANSFORMS_INITALLPASSES_H
 

@@ -1,5 +1,4 @@
-//===- ChatText.cpp - conversations to text and ids by a model's template
-//---------------------------------===//
+//===- ChatText.cpp - conversations to text and ids by a model's template -------------------------------===//
 #include "runtime/core/ChatText.h"
 
 namespace ingot::core {

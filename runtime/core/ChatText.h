@@ -1,5 +1,4 @@
-//===- ChatText.h - conversations to text and ids by a model's template
-//-----------------------------------===//
+//===- ChatText.h - conversations to text and ids by a model's template ---------------------------------===//
 #ifndef INGOT_RUNTIME_CORE_CHATTEXT_H
 #define INGOT_RUNTIME_CORE_CHATTEXT_H
 

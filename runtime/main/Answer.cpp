@@ -1,5 +1,4 @@
-//===- Answer.cpp - one request, and how its answer is shown
-//-----------------------------------------------===//
+//===- Answer.cpp - one request, and how its answer is shown --------------------------------------------===//
 
 #include "runtime/main/Answer.h"
 

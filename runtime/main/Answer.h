@@ -1,5 +1,4 @@
-//===- Answer.h - one request, and how its answer is shown
-//-------------------------------------------------===//
+//===- Answer.h - one request, and how its answer is shown ----------------------------------------------===//
 #ifndef INGOT_RUNTIME_MAIN_ANSWER_H
 #define INGOT_RUNTIME_MAIN_ANSWER_H
 

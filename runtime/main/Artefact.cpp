@@ -1,5 +1,4 @@
-//===- Artefact.cpp - what a command runs: a pack and the code of its variants
-//----------------------------===//
+//===- Artefact.cpp - what a command runs: a pack and the code of its variants --------------------------===//
 
 #include "runtime/main/Artefact.h"
 

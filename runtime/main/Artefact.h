@@ -1,5 +1,4 @@
-//===- Artefact.h - what a command runs: a pack and the code of its variants
-//------------------------------===//
+//===- Artefact.h - what a command runs: a pack and the code of its variants ----------------------------===//
 #ifndef INGOT_RUNTIME_MAIN_ARTEFACT_H
 #define INGOT_RUNTIME_MAIN_ARTEFACT_H
 

@@ -1,5 +1,4 @@
-//===- BatchCommand.cpp - many requests through continuous batching
-//----------------------------------------===//
+//===- BatchCommand.cpp - many requests through continuous batching -------------------------------------===//
 //
 // Lines of OpenAI's batch format: {"custom_id", "method", "url", "body"} with bodies of /v1/chat/completions
 // or /v1/completions. A bad request gets an error line; the others are answered.

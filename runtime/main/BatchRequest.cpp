@@ -1,5 +1,4 @@
-//===- BatchRequest.cpp - one line of a batch file
-//---------------------------------------------------------===//
+//===- BatchRequest.cpp - one line of a batch file ------------------------------------------------------===//
 
 #include "runtime/main/BatchRequest.h"
 

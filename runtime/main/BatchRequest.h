@@ -1,5 +1,4 @@
-//===- BatchRequest.h - one line of a batch file
-//-----------------------------------------------------------===//
+//===- BatchRequest.h - one line of a batch file --------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_MAIN_BATCHREQUEST_H
 #define INGOT_RUNTIME_MAIN_BATCHREQUEST_H
 

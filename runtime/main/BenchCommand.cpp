@@ -1,5 +1,4 @@
-//===- BenchCommand.cpp - prompt, generation and batched rates
-//---------------------------------------------===//
+//===- BenchCommand.cpp - prompt, generation and batched rates ------------------------------------------===//
 //
 // Measures what llama-bench measures: steps of the model on given ids, no tokenizing and no sampling; one
 // warm-up run comes first.

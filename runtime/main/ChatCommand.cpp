@@ -1,5 +1,4 @@
-//===- ChatCommand.cpp - talk with the model
-//---------------------------------------------------------------===//
+//===- ChatCommand.cpp - talk with the model ------------------------------------------------------------===//
 
 #include "runtime/main/Answer.h"
 #include "runtime/main/Commands.h"

@@ -1,5 +1,4 @@
-//===- Checks.cpp - measured numbers against their bounds
-//--------------------------------------------------===//
+//===- Checks.cpp - measured numbers against their bounds -----------------------------------------------===//
 
 #include "runtime/main/Checks.h"
 

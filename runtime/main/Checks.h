@@ -1,5 +1,4 @@
-//===- Checks.h - measured numbers against their bounds
-//----------------------------------------------------===//
+//===- Checks.h - measured numbers against their bounds -------------------------------------------------===//
 #ifndef INGOT_RUNTIME_MAIN_CHECKS_H
 #define INGOT_RUNTIME_MAIN_CHECKS_H
 

@@ -1,5 +1,4 @@
-//===- Commands.cpp - which function a command is
-//----------------------------------------------------------===//
+//===- Commands.cpp - which function a command is -------------------------------------------------------===//
 
 #include "runtime/main/Commands.h"
 

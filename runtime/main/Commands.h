@@ -1,5 +1,4 @@
-//===- Commands.h - one function per command
-//---------------------------------------------------------------===//
+//===- Commands.h - one function per command ------------------------------------------------------------===//
 //
 // Each returns an exit status (Options.h) and prints its errors itself. Only the answer goes to standard
 // output.

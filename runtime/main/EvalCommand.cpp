@@ -1,5 +1,4 @@
-//===- EvalCommand.cpp - perplexity of a text, multiple choice
-//---------------------------------------------===//
+//===- EvalCommand.cpp - perplexity of a text, multiple choice ------------------------------------------===//
 //
 // Perplexity is what llama-perplexity computes: the text as one string, consecutive chunks of --ctx tokens,
 // each on its own (BOS in place of the first token where the model has one), scored over the second half of

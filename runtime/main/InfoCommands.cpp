@@ -1,5 +1,4 @@
-//===- InfoCommands.cpp - inspect and explain
-//--------------------------------------------------------------===//
+//===- InfoCommands.cpp - inspect and explain -----------------------------------------------------------===//
 
 #include "runtime/main/Commands.h"
 #include "runtime/main/TextModel.h"

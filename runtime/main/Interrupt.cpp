@@ -1,5 +1,4 @@
-//===- Interrupt.cpp - Ctrl-C as a question that loops ask
-//-------------------------------------------------===//
+//===- Interrupt.cpp - Ctrl-C as a question that loops ask ----------------------------------------------===//
 
 #include "runtime/main/Interrupt.h"
 

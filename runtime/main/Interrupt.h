@@ -1,5 +1,4 @@
-//===- Interrupt.h - Ctrl-C as a question that loops ask
-//---------------------------------------------------===//
+//===- Interrupt.h - Ctrl-C as a question that loops ask ------------------------------------------------===//
 #ifndef INGOT_RUNTIME_MAIN_INTERRUPT_H
 #define INGOT_RUNTIME_MAIN_INTERRUPT_H
 

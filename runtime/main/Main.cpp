@@ -1,5 +1,4 @@
-//===- Main.cpp - a compiled model as a program
-//------------------------------------------------------------===//
+//===- Main.cpp - a compiled model as a program ---------------------------------------------------------===//
 
 #include "runtime/main/Commands.h"
 #include "runtime/main/Streams.h"

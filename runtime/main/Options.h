@@ -1,5 +1,4 @@
-//===- Options.h - the commands of `ingot` and of the binaries it makes, as data
-//--------------------------===//
+//===- Options.h - the commands of `ingot` and of the binaries it makes, as data ------------------------===//
 //
 // Plain structs; the parser (ParseOptions.cpp) fills them. A flag means the same in every command and in a
 // binary.

@@ -1,5 +1,4 @@
-//===- ParseOptions.cpp - command line -> Options
-//---------------------------------------------------------===//
+//===- ParseOptions.cpp - command line -> Options -------------------------------------------------------===//
 
 #include "runtime/main/Options.h"
 

@@ -1,5 +1,4 @@
-//===- Reference.cpp - what both kinds of references share
-//-------------------------------------------------===//
+//===- Reference.cpp - what both kinds of references share ----------------------------------------------===//
 
 #include "runtime/main/Reference.h"
 

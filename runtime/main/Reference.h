@@ -1,5 +1,4 @@
-//===- Reference.h - numbers to compare with
-//---------------------------------------------------------------===//
+//===- Reference.h - numbers to compare with ------------------------------------------------------------===//
 //
 // Two kinds: `golden.json` with `golden.safetensors` (tiny models, every logit and hidden state), and folders
 // of real models (`model.json`, prompts with their likeliest tokens).

@@ -1,5 +1,4 @@
-//===- RunCommand.cpp - complete a text, or answer a question
-//----------------------------------------------===//
+//===- RunCommand.cpp - complete a text, or answer a question -------------------------------------------===//
 
 #include "runtime/main/Answer.h"
 #include "runtime/main/Commands.h"

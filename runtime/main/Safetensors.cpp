@@ -1,5 +1,4 @@
-//===- Safetensors.cpp - arrays of references and dumps
-//-----------------------------------------------------===//
+//===- Safetensors.cpp - arrays of references and dumps -------------------------------------------------===//
 
 #include "runtime/main/Safetensors.h"
 

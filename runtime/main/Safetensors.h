@@ -1,5 +1,4 @@
-//===- Safetensors.h - arrays of references and dumps
-//-------------------------------------------------------===//
+//===- Safetensors.h - arrays of references and dumps ---------------------------------------------------===//
 #ifndef INGOT_RUNTIME_MAIN_SAFETENSORS_H
 #define INGOT_RUNTIME_MAIN_SAFETENSORS_H
 

@@ -1,5 +1,4 @@
-//===- Session.cpp - a model ready to compute
-//-------------------------------------------------------------===//
+//===- Session.cpp - a model ready to compute -----------------------------------------------------------===//
 
 #include "runtime/main/Session.h"
 

@@ -1,5 +1,4 @@
-//===- Session.h - a model ready to compute
-//---------------------------------------------------------------===//
+//===- Session.h - a model ready to compute -------------------------------------------------------------===//
 //
 // Chooses the variant, brings the weights into memory and binds the executor. What every command starts from.
 //

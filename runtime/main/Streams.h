@@ -1,5 +1,4 @@
-//===- Streams.h - the standard streams at start and end of a program
-//--------------------------------------===//
+//===- Streams.h - the standard streams at start and end of a program -----------------------------------===//
 //
 // At start each of the descriptors 0, 1 and 2 is open, so that no file takes the place of a stream that the
 // caller closed. At the end what could not be written is an error: a full disk must not look like an answer.

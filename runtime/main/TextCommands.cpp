@@ -1,5 +1,4 @@
-//===- TextCommands.cpp - tokenize, detokenize, template
-//---------------------------------------------------===//
+//===- TextCommands.cpp - tokenize, detokenize, template ------------------------------------------------===//
 //
 // Need the pack's tokenizer and template, not its weights.
 //

@@ -1,5 +1,4 @@
-//===- TextModel.cpp - tokenizer and chat template of a model
-//----------------------------------------------===//
+//===- TextModel.cpp - tokenizer and chat template of a model -------------------------------------------===//
 
 #include "runtime/main/TextModel.h"
 #include "runtime/core/ChatText.h"

@@ -1,5 +1,4 @@
-//===- TextModel.h - tokenizer and chat template of a model
-//------------------------------------------------===//
+//===- TextModel.h - tokenizer and chat template of a model ---------------------------------------------===//
 #ifndef INGOT_RUNTIME_MAIN_TEXTMODEL_H
 #define INGOT_RUNTIME_MAIN_TEXTMODEL_H
 

@@ -1,5 +1,4 @@
-//===- VerifyCommand.cpp - compare numbers with a reference, or dump them
-//-----------------------------------===//
+//===- VerifyCommand.cpp - compare numbers with a reference, or dump them -------------------------------===//
 
 #include "runtime/main/Commands.h"
 #include "runtime/main/Reference.h"

@@ -1,5 +1,4 @@
-//===- VerifyGolden.cpp - tiny models: every logit and hidden state
-//----------------------------------------===//
+//===- VerifyGolden.cpp - tiny models: every logit and hidden state -------------------------------------===//
 
 #include "runtime/main/Reference.h"
 #include "runtime/main/Safetensors.h"

@@ -1,5 +1,4 @@
-//===- VerifyReal.cpp - real models: likeliest tokens of prompts, a long prompt, hidden states
-//--------------===//
+//===- VerifyReal.cpp - real models: likeliest tokens of prompts, a long prompt, hidden states ----------===//
 
 #include "runtime/main/Reference.h"
 #include "runtime/main/Safetensors.h"

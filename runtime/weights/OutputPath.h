@@ -1,5 +1,4 @@
-//===- OutputPath.h - may a file be written there, told before the long work
-//-------------------------------===//
+//===- OutputPath.h - may a file be written there, told before the long work ----------------------------===//
 //
 // Files are written beside their place and renamed onto it. A rename would replace a device, a pipe or a
 // symbolic link by a plain file, and the model that is being read by the program made from it; both are

@@ -1,5 +1,4 @@
-//===- probe.cpp - what this machine can do, in the run that is compared
-//---------------------------------===//
+//===- probe.cpp - what this machine can do, in the run that is compared --------------------------------===//
 //
 // Prints one JSON object: read bandwidth at a working set's size (best over prefetch distances, because a
 // plain loop is no limit where the data lie in a shared cache), int8 dot-product and f32 FMA peaks of the

@@ -1,5 +1,4 @@
-//===- Math.h - scalar specification of elementary functions and reductions
-//------------------------------===//
+//===- Math.h - scalar specification of elementary functions and reductions -----------------------------===//
 //
 // What every float kernel of every CPU variant computes, bit for bit: exp, silu, gelu, tanh, the 16-lane
 // reduction tree, and the conversions of the KV cache. No fast-math, no contraction but the std::fma written

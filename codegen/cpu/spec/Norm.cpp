@@ -1,5 +1,4 @@
-//===- Norm.cpp - scalar specification of RMS normalisation
-//----------------------------------------------===//
+//===- Norm.cpp - scalar specification of RMS normalisation ---------------------------------------------===//
 #include "codegen/cpu/spec/Norm.h"
 #include "codegen/cpu/spec/Math.h"
 

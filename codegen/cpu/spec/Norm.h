@@ -1,5 +1,4 @@
-//===- Norm.h - scalar specification of RMS normalisation
-//------------------------------------------------===//
+//===- Norm.h - scalar specification of RMS normalisation -----------------------------------------------===//
 //
 // sum of squares in 16 lanes (lane i takes elements i, i + 16, ... by fma, ascending, from 0), tree16, then
 // s = 1 / sqrt(sum / D + eps) with IEEE division and square root, y = (x * s) * gamma.

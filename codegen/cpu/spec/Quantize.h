@@ -1,5 +1,4 @@
-//===- Quantize.h - scalar specification of the int8 activation format
-//-----------------------------------===//
+//===- Quantize.h - scalar specification of the int8 activation format ----------------------------------===//
 //
 // #qfmt.act<i8, group = 32, block = R>: rows are packed in blocks of R. One block is a region of
 //   q   [Kp / 4][R]  32-bit words, four consecutive int8 values of one row each

@@ -1,5 +1,4 @@
-//===- RopeKv.cpp - scalar specification of rotary embedding and the KV cache
-//----------------------------===//
+//===- RopeKv.cpp - scalar specification of rotary embedding and the KV cache ---------------------------===//
 #include "codegen/cpu/spec/RopeKv.h"
 #include "codegen/cpu/spec/Math.h"
 

@@ -1,5 +1,4 @@
-//===- ingot-opt.cpp - runs single passes on IR text, for tests and people
-//---------------------------------===//
+//===- ingot-opt.cpp - runs single passes on IR text, for tests and people ------------------------------===//
 #include "codegen/target/Registry.h"
 #include "compiler/transforms/InitAllPasses.h"
 #include "dialects/InitAllDialects.h"

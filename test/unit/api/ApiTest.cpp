@@ -1,5 +1,4 @@
-//===- ApiTest.cpp - options, files and faults of the compiler's C API
-//------------------------------------===//
+//===- ApiTest.cpp - options, files and faults of the compiler's C API ----------------------------------===//
 
 #include "test/unit/api/Support.h"
 

@@ -1,5 +1,4 @@
-//===- JitTest.cpp - code in this process through the C APIs of compiler and runtime
-//----------------------===//
+//===- JitTest.cpp - code in this process through the C APIs of compiler and runtime --------------------===//
 
 #include "test/unit/api/Support.h"
 

@@ -1,5 +1,4 @@
-//===- Support.h - what the tests of the C API share
-//------------------------------------------------------===//
+//===- Support.h - what the tests of the C API share ----------------------------------------------------===//
 #ifndef INGOT_TEST_UNIT_API_SUPPORT_H
 #define INGOT_TEST_UNIT_API_SUPPORT_H
 
