@@ -11,9 +11,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Bounds on logits. With f32 activations they are the reference's own. With quantized ones one wide bound serves
-/// all models: llama.cpp's largest difference on any of the references (Gemma's; on SmolLM2 it is half of that),
-/// so it finds wrong results, not small losses. Perplexity judges those.
+/// Bounds on logits. With f32 activations they are the reference's own. With quantized ones one wide bound
+/// serves all models: llama.cpp's largest difference on any of the references (Gemma's; on SmolLM2 it is half
+/// of that), so it finds wrong results, not small losses. Perplexity judges those.
 struct RealBounds {
   double logit, longLogit, margin;
 };
