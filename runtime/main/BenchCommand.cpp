@@ -1,7 +1,8 @@
-//===- BenchCommand.cpp - prompt, generation and batched rates ------------------------------------------===//
+//===- BenchCommand.cpp - prompt, generation, batched and mixed rates -----------------------------------===//
 //
 // Measures what llama-bench measures: steps of the model on given ids, no tokenizing and no sampling; one
-// warm-up run comes first.
+// warm-up run comes first. A mixed test times three kinds of step in turn: prompt rows beside one row of each
+// running sequence, and either part alone, so that noise of the machine hits all three alike.
 //
 //===------------------------------------------------------------------------------------------------------===//
 
@@ -14,22 +15,40 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <tuple>
 
 namespace ingot::main_ {
 namespace {
 
+/// Steps of each kind in one repetition of a mixed test.
+constexpr int64_t mixedSteps = 4;
+
 struct Test {
   int64_t prompt = 0, generate = 0, batch = 1, depth = 0;
+  bool mixed = false; ///< steps of `prompt` rows of one sequence and one row of each of `batch` others
+
   std::string name() const {
-    std::string text = prompt ? "pp" + std::to_string(prompt) : "tg" + std::to_string(generate);
-    if (batch > 1)
+    std::string text = mixed    ? "mix" + std::to_string(prompt) + "+" + std::to_string(batch)
+                       : prompt ? "pp" + std::to_string(prompt)
+                                : "tg" + std::to_string(generate);
+    if (batch > 1 && !mixed)
       text += " x" + std::to_string(batch);
     if (depth)
       text += " @ d" + std::to_string(depth);
     return text;
   }
-  int64_t positions() const { return depth + prompt + generate; }
+  int64_t positions() const {
+    return mixed ? std::max(prompt, depth + mixedSteps) : depth + prompt + generate;
+  }
   int64_t tokens() const { return (prompt + generate) * batch; }
+  int64_t sequences() const { return batch + mixed; }
+  int64_t stepRows() const { return mixed ? prompt + batch : batch; }
+  int64_t pages() const { return sequences() * ((positions() + INGOT_KV_PAGE - 1) / INGOT_KV_PAGE); }
+};
+
+/// Seconds of one repetition of a mixed test: `mixedSteps` steps of each kind.
+struct MixedTimes {
+  double mixed = 0, prompt = 0, generate = 0;
 };
 
 /// Sequences of equal length, stepped by hand.
@@ -39,8 +58,8 @@ public:
       : executor(executor), test(test), chunk(chunk) {
     pages = (test.positions() + INGOT_KV_PAGE - 1) / INGOT_KV_PAGE;
     stride = (pages + 3) / 4 * 4;
-    table.assign(stride * test.batch, 0);
-    for (int64_t s = 0; s < test.batch; ++s)
+    table.assign(stride * test.sequences(), 0);
+    for (int64_t s = 0; s < test.sequences(); ++s)
       for (int64_t p = 0; p < pages; ++p)
         table[s * stride + p] = static_cast<int32_t>(1 + s * pages + p);
   }
@@ -66,6 +85,17 @@ public:
     for (int64_t s = 0; s < test.batch; ++s)
       add(s, position, 1);
     return run(static_cast<uint32_t>(test.batch), error);
+  }
+
+  /// The last sequence's first tokens as one step, after them one token of every other sequence. Logits of
+  /// each sequence's last row.
+  bool mixed(int64_t position, bool withPrompt, bool withRunning, std::string &error) {
+    begin();
+    if (withPrompt)
+      add(test.batch, 0, test.prompt);
+    for (int64_t s = 0; s < test.batch && withRunning; ++s)
+      add(s, position, 1);
+    return run(static_cast<uint32_t>(lengths.size()), error);
   }
 
 private:
@@ -132,10 +162,48 @@ bool runTest(core::Executor &executor, const Test &test, uint32_t chunk, int64_t
   return true;
 }
 
+bool runMixed(core::Executor &executor, const Test &test, uint32_t chunk, int64_t repetitions,
+              std::vector<MixedTimes> &times, std::string &error) {
+  Stepper stepper(executor, test, chunk);
+  cpu::AffinityScope affinity(executor.callerCpu());
+  if (test.depth && !stepper.prompt(0, test.depth, error))
+    return false;
+  for (int64_t repetition = -1; repetition < repetitions; ++repetition) {
+    MixedTimes sums;
+    for (int64_t i = 0; i < (repetition < 0 ? 1 : mixedSteps); ++i)
+      for (auto [withPrompt, withRunning, sum] : {std::tuple{true, true, &sums.mixed},
+                                                  {true, false, &sums.prompt},
+                                                  {false, true, &sums.generate}}) {
+        auto start = std::chrono::steady_clock::now();
+        if (!stepper.mixed(test.depth + i, withPrompt, withRunning, error))
+          return false;
+        *sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      }
+    if (repetition >= 0)
+      times.push_back(sums);
+  }
+  return true;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   size_t n = values.size();
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/// Medians per step in milliseconds, and the mixed step as a share of its parts' sum.
+nlohmann::json mixedSummary(const std::vector<MixedTimes> &times) {
+  std::vector<double> mixed, prompt, generate, ratio;
+  for (const MixedTimes &t : times) {
+    mixed.push_back(1e3 * t.mixed / mixedSteps);
+    prompt.push_back(1e3 * t.prompt / mixedSteps);
+    generate.push_back(1e3 * t.generate / mixedSteps);
+    ratio.push_back(t.mixed / (t.prompt + t.generate));
+  }
+  return {{"mixed_ms", median(mixed)},
+          {"prompt_ms", median(prompt)},
+          {"generate_ms", median(generate)},
+          {"share_of_parts", median(ratio)}};
 }
 
 } // namespace
@@ -151,12 +219,16 @@ int commandBench(const Options &options, ArtefactLoader &loader) {
       for (int64_t batch : bench.batch)
         if (generate > 0)
           tests.push_back({0, generate, batch, depth});
+    for (int64_t prompt : bench.mix)
+      for (int64_t batch : bench.batch)
+        if (prompt > 0)
+          tests.push_back({prompt, 0, batch, depth, /*mixed=*/true});
   }
   auto negative = [](const std::vector<int64_t> &values) {
     return std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; });
   };
-  if (negative(bench.prompt) || negative(bench.generate) || tests.empty()) {
-    std::fprintf(stderr, "error: -p and -n must not be negative, and one of them above 0\n");
+  if (negative(bench.prompt) || negative(bench.generate) || negative(bench.mix) || tests.empty()) {
+    std::fprintf(stderr, "error: -p, -n and --mix must not be negative, and one of them above 0\n");
     return ExitUsage;
   }
   int64_t positions = 1, sequences = 1, room = 0;
@@ -166,8 +238,8 @@ int commandBench(const Options &options, ArtefactLoader &loader) {
       return ExitUsage;
     }
     positions = std::max(positions, test.positions());
-    sequences = std::max(sequences, test.batch);
-    room = std::max(room, test.batch * ((test.positions() + INGOT_KV_PAGE - 1) / INGOT_KV_PAGE));
+    sequences = std::max(sequences, test.sequences());
+    room = std::max(room, test.pages());
   }
   for (int64_t threads : bench.threads)
     if (threads < 1 || threads > 256) {
@@ -197,31 +269,48 @@ int commandBench(const Options &options, ArtefactLoader &loader) {
       if (test.positions() > session->module().context)
         return fail(test.name() + ": the context has " + std::to_string(session->module().context) +
                     " positions");
-      if (test.batch > session->executor().maxRows())
+      if (test.stepRows() > session->executor().maxRows())
         return fail(test.name() + ": one step has at most " + std::to_string(session->executor().maxRows()) +
                     " rows");
       std::vector<double> rates;
-      if (!runTest(session->executor(), test, static_cast<uint32_t>(load.chunk), bench.repetitions, rates,
-                   error))
+      nlohmann::json more = nlohmann::json::object();
+      std::string note;
+      if (test.mixed) {
+        std::vector<MixedTimes> times;
+        if (!runMixed(session->executor(), test, static_cast<uint32_t>(load.chunk), bench.repetitions, times,
+                      error))
+          return fail(error);
+        more = mixedSummary(times);
+        for (const MixedTimes &t : times)
+          rates.push_back(static_cast<double>(test.stepRows() * mixedSteps) / t.mixed);
+        char line[80];
+        std::snprintf(line, sizeof(line), " (step %.2f ms, parts %.2f + %.2f)",
+                      more["mixed_ms"].get<double>(), more["prompt_ms"].get<double>(),
+                      more["generate_ms"].get<double>());
+        note = line;
+      } else if (!runTest(session->executor(), test, static_cast<uint32_t>(load.chunk), bench.repetitions,
+                          rates, error)) {
         return fail(error);
+      }
       auto [low, high] = std::minmax_element(rates.begin(), rates.end());
-      if (options.json)
-        results.push_back({{"test", test.name()},
-                           {"n_prompt", test.prompt},
-                           {"n_gen", test.generate},
-                           {"n_batch", test.batch},
-                           {"n_depth", test.depth},
-                           {"n_threads", session->executor().threads()},
-                           {"isa", session->module().isa},
-                           {"median_ts", median(rates)},
-                           {"min_ts", *low},
-                           {"max_ts", *high},
-                           {"samples_ts", rates}});
-      else {
+      if (options.json) {
+        more.update({{"test", test.name()},
+                     {"n_prompt", test.prompt},
+                     {"n_gen", test.generate},
+                     {"n_batch", test.batch},
+                     {"n_depth", test.depth},
+                     {"n_threads", session->executor().threads()},
+                     {"isa", session->module().isa},
+                     {"median_ts", median(rates)},
+                     {"min_ts", *low},
+                     {"max_ts", *high},
+                     {"samples_ts", rates}});
+        results.push_back(more);
+      } else {
         if (!std::exchange(header, true))
           std::printf("| test | threads | t/s (median) | min | max |\n|---|---|---|---|---|\n");
-        std::printf("| %s | %u | %.1f | %.1f | %.1f |\n", test.name().c_str(), session->executor().threads(),
-                    median(rates), *low, *high);
+        std::printf("| %s%s | %u | %.1f | %.1f | %.1f |\n", test.name().c_str(), note.c_str(),
+                    session->executor().threads(), median(rates), *low, *high);
       }
       std::fflush(stdout);
     }

@@ -278,6 +278,10 @@ private:
     bench->add_option("-n,--generate", options.bench.generate, "tokens to generate")->delimiter(',');
     bench->add_option("-b,--batch", options.bench.batch, "sequences at a time")->delimiter(',');
     bench->add_option("-d,--depth", options.bench.depth, "tokens in the cache before")->delimiter(',');
+    bench
+        ->add_option("--mix", options.bench.mix,
+                     "prompt rows in one step beside a row of each sequence of -b")
+        ->delimiter(',');
     bench->add_option("-r,--repetitions", options.bench.repetitions, "repetitions")
         ->check(CLI::Range(1, 10000));
     bench->add_option("-t,--threads", options.bench.threads, "worker threads")->delimiter(',');

@@ -100,6 +100,22 @@ def test_bench(smollm2):
     assert len(results) == 6 and all(r["median_ts"] > 0 and len(r["samples_ts"]) == 2 for r in results)
 
 
+def test_bench_mixed_steps(smollm2):
+    binary, _ = smollm2.compiled()
+    shared = ["-p", "0", "-n", "0", "-d", "0,40", "-r", "2", "-t", "2"]
+    results = json.loads(support.run(binary, "bench", *shared, "--mix", "16,100", "-b", "1,3", "--json").out)
+    assert [r["test"] for r in results] == ["mix16+1", "mix16+3", "mix100+1", "mix100+3", "mix16+1 @ d40",
+                                            "mix16+3 @ d40", "mix100+1 @ d40", "mix100+3 @ d40"]
+    for r in results:
+        assert min(r["mixed_ms"], r["prompt_ms"], r["generate_ms"]) > 0 and len(r["samples_ts"]) == 2
+        # Both kinds of step have the same rows: their rate is that of the medians, up to the two repetitions.
+        assert r["min_ts"] * 0.99 <= 1000 * (r["n_prompt"] + r["n_batch"]) / r["mixed_ms"] <= r["max_ts"] * 1.01
+    text = support.run(binary, "bench", *shared, "--mix", "16").out
+    assert "mix16+1 (step " in text and "parts " in text
+    refused = support.run(binary, "bench", *shared, "--mix", "512", check=False)
+    assert refused.status == 1 and "mix512+1" in refused.err and "512" in refused.err
+
+
 def test_verify_by_itself(tiny_binary, tiny_directory):
     support.run(tiny_binary, "verify", "--reference", tiny_directory)
     refused = support.run(tiny_binary, "verify", "--reference", tiny_directory, "--kernels=ref", check=False)

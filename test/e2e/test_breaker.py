@@ -153,7 +153,8 @@ def test_ids_out_of_range(ids, tiny_binary, scratch):
 
 
 @pytest.mark.parametrize("arguments", [["-p", "-1"], ["-n", "-1"], ["-p", "0", "-n", "0"], ["-t", "0"], ["-b", "0"],
-                                       ["-d", "-1"], ["-t", "300"]])
+                                       ["-d", "-1"], ["-t", "300"], ["--mix", "-1"],
+                                       ["-p", "0", "-n", "0", "--mix", "0"]])
 def test_bench_usage(arguments, tiny_binary):
     result = support.run(tiny_binary, "bench", *arguments, check=False)
     assert result.status == 2 and not result.out, str(result)
