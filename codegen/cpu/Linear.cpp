@@ -4,6 +4,7 @@
 #include "codegen/cpu/spec/Quantize.h"
 #include "runtime/abi/ingot_abi.h"
 
+#include <algorithm>
 #include <cstddef>
 
 using namespace ingot;
@@ -50,12 +51,13 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
     r.unroll = s.k % 4 == 0 ? 4 : 1;
     // Accumulators: 24 of 32 zmm, or (two ymm each) 6 of 8 pairs. One row needs four chains to hide the
     // latency.
-    r.rows = rows == 0 ? 6 : rows == 8 && !wide ? 4 : rows;
+    r.rows = rows == 0 ? (wide ? 12 : 6) : rows == 8 && !wide ? 4 : rows;
     r.panels = wide ? (r.rows <= 6 ? 4 : 2) : (r.rows == 1 ? 4 : r.rows == 2 ? 2 : 1);
     if (!wide && s.gate && r.rows > 2)
       r.rows = rows == 0 ? 3 : 2;
     r.prefetch = 0; // a few long streams: the hardware sees them itself
-    r.chunk = rows == 0 ? 96 : 0;
+    if (rows == 0) // the chunk's activations stay in L2 while the panels pass
+      r.chunk = std::clamp<int64_t>(393216 / (s.inStrideBytes() * r.rows), 2, 16) * r.rows;
     return r;
   }
   r.dot = t.hasVnni() ? DotKind::Vnni : DotKind::Maddubs;
@@ -151,7 +153,7 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
 
 int64_t ingot::cpu::linearScratchBytes(const LinearSpec &s) {
   if (qfmt::geometry(s.scheme).isFloat)
-    return 0;
+    return linearFloatScratchBytes(s);
   if (s.schedule.dot == DotKind::Amx)
     return roundUp(linearAmxScratchBytes(s), 64);
   int64_t rows = s.rows > 0 ? s.block : std::max(s.block, s.schedule.chunk);

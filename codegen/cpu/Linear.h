@@ -116,6 +116,7 @@ void emitLinearQuant(KernelBuilder &k, const LinearSpec &spec);
 void emitLinearFloat(KernelBuilder &k, const LinearSpec &spec);
 void emitLinearAmx(KernelBuilder &k, const LinearSpec &spec);
 int64_t linearAmxScratchBytes(const LinearSpec &spec);
+int64_t linearFloatScratchBytes(const LinearSpec &spec);
 
 /// Offset that codes carry and that the activation sums take back (8, 16, 32, 128), 0 for none.
 int64_t codeOffset(qfmt::Scheme scheme);

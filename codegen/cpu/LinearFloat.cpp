@@ -3,6 +3,11 @@
 // One fma chain per output, columns ascending. A register tile is `panels` panels times `rows` rows; with one
 // row, several panels in flight hide the latency of the chain.
 //
+// An M class reads the weights as they lie. The chunk class works in blocks of columns: a block of the panels
+// in flight is widened to f32 once in scratch (so the inner loop has loads and fma only, and one stream of
+// weights in L1), all rows of the chunk pass over it, and the sums wait in scratch between blocks: a chain
+// that is stored and loaded again has the same bits.
+//
 //===----------------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/Linear.h"
 
@@ -10,6 +15,19 @@ using namespace ingot;
 using namespace ingot::cpu;
 
 namespace {
+
+/// Columns of one block of the chunk class: two panels of them and 12 rows lie in 32 KB of L1.
+constexpr int64_t floatScratchColumns = 128;
+
+int64_t panelsInFlight(const LinearSpec &spec) {
+  return std::max<int64_t>(spec.gate ? 2 : 1, spec.schedule.panels);
+}
+
+/// Bytes from row to row of the copy of a chunk's activations that the chunk class works on, 0 where it reads
+/// them in place: with a stride of 2 or 4 KB all rows of a tile would fall into the same few sets of L1.
+int64_t copyStrideBytes(const LinearSpec &spec) {
+  return spec.inStrideBytes() % 2048 == 0 ? spec.inStrideBytes() + 4 * floatScratchColumns : 0;
+}
 
 class FloatTiles {
 public:
@@ -24,8 +42,8 @@ public:
 
   /// Rows row0 .. row0 + rows - 1 against units unit .. unit + units - 1.
   void tile(Value unit, int64_t units, Value row0, int64_t rows) {
-    int64_t per = spec.gate ? 2 : 1, panels = units * per;
-    Value base = k.gep(epilogue.weights(), k.mul(unit, per * panelBytes));
+    int64_t panels = units * per();
+    Value base = k.gep(epilogue.weights(), k.mul(unit, per() * panelBytes));
     Value rowBase = k.gep(x, k.mul(row0, spec.inStrideBytes()));
     KernelBuilder::Values acc(size_t(panels * rows), k.splat(k.f32v(), 0));
     acc = k.forLoop(0, spec.k, spec.schedule.unroll, acc, [&](Value column, ValueRange in) {
@@ -52,22 +70,115 @@ public:
     epilogue.store(results, unit, row0, Value());
   }
 
-  /// All units of [lo, hi) for the rows [row0, rowEnd), of which there is a multiple of `rows`.
-  void panelsOver(Value lo, Value hi, Value row0, Value rowEnd, int64_t rows) {
-    int64_t per = spec.gate ? 2 : 1;
-    int64_t units = std::max<int64_t>(1, spec.schedule.panels / per);
-    auto over = [&](Value from, Value to, int64_t count) {
-      k.forLoop(from, to, count, [&](Value unit) {
-        k.forLoop(row0, rowEnd, rows, [&](Value row) { tile(unit, count, row, rows); });
+  /// All units of [lo, hi) for the rows 0 .. rowEnd - 1, of which there is a multiple of `rows`.
+  void panelsOver(Value lo, Value hi, Value rowEnd, int64_t rows) {
+    unitsOver(lo, hi, [&](Value unit, int64_t units) {
+      k.forLoop(k.c64(0), rowEnd, rows, [&](Value row) { tile(unit, units, row, rows); });
+    });
+  }
+
+  /// All units of [lo, hi) for the rows row0 .. rowEnd - 1, at most `schedule.chunk`.
+  void chunkOver(Value lo, Value hi, Value row0, Value rowEnd) {
+    Value count = k.sub(rowEnd, row0);
+    Value wide = k.scratch(), sums = k.gep(wide, floatScratchColumns * panelsInFlight(spec) * 64);
+    Value from = k.gep(x, k.mul(row0, spec.inStrideBytes()));
+    int64_t stride = spec.inStrideBytes();
+    if (int64_t copied = copyStrideBytes(spec)) {
+      Value to = k.gep(sums, spec.schedule.chunk * panelsInFlight(spec) * 64);
+      k.forLoop(k.c64(0), count, 1, [&](Value row) {
+        Value a = k.gep(from, k.mul(row, stride)), b = k.gep(to, k.mul(row, copied));
+        k.forLoop(0, stride, 64, [&](Value i) { k.storeAt(k.loadAt(k.f32v(), a, i, 64), b, i, 64); });
       });
-    };
-    Value whole = k.add(lo, k.mul(k.div(k.sub(hi, lo), k.c64(units)), units));
-    over(lo, whole, units);
-    if (units > 1)
-      over(whole, hi, 1);
+      from = to;
+      stride = copied;
+    }
+    unitsOver(lo, hi, [&](Value unit, int64_t units) {
+      int64_t panels = units * per();
+      Value base = k.gep(epilogue.weights(), k.mul(unit, per() * panelBytes));
+      Value zero = k.splat(k.f32v(), 0);
+      k.forLoop(k.c64(0), k.mul(count, panels), 1, [&](Value i) { k.storeAt(zero, sums, k.mul(i, 64), 64); });
+      k.forLoop(0, spec.k, floatScratchColumns, [&](Value column) {
+        Value columns = k.minS(k.sub(k.c64(spec.k), column), k.c64(floatScratchColumns));
+        widen(k.gep(base, k.mul(column, 16 * size)), wide, panels, columns);
+        Value xs = k.gep(from, k.mul(column, 4));
+        forTiles(count, spec.schedule.rows, [&](Value row, int64_t rows) {
+          accumulate(wide, sums, k.gep(xs, k.mul(row, stride)), stride, panels, row, rows, columns);
+        });
+      });
+      forTiles(count, 4, [&](Value row, int64_t rows) {
+        TileResults results(size_t(panels), {});
+        for (int64_t p = 0; p < panels; ++p)
+          for (int64_t r = 0; r < rows; ++r)
+            results[size_t(p)].push_back(
+                k.loadAt(k.f32v(), sums, k.add(k.mul(row, 64 * panels), 64 * (panels * r + p)), 64));
+        epilogue.store(results, unit, k.add(row0, row), Value());
+      });
+    });
   }
 
 private:
+  int64_t per() const { return spec.gate ? 2 : 1; }
+
+  /// body(unit, units) for groups of `schedule.panels` panels, then for what is left one unit at a time.
+  void unitsOver(Value lo, Value hi, llvm::function_ref<void(Value, int64_t)> body) {
+    int64_t units = std::max<int64_t>(1, spec.schedule.panels / per());
+    Value whole = k.add(lo, k.mul(k.div(k.sub(hi, lo), k.c64(units)), units));
+    k.forLoop(lo, whole, units, [&](Value unit) { body(unit, units); });
+    if (units > 1)
+      k.forLoop(whole, hi, 1, [&](Value unit) { body(unit, 1); });
+  }
+
+  /// body(row, rows) for tiles of `most` rows, then for the powers of two that make up the rest.
+  void forTiles(Value count, int64_t most, llvm::function_ref<void(Value, int64_t)> body) {
+    Value done = k.mul(k.div(count, k.c64(most)), most);
+    k.forLoop(k.c64(0), done, most, [&](Value row) { body(row, most); });
+    for (int64_t rows : {8, 4, 2, 1}) {
+      if (rows >= most)
+        continue;
+      Value end = k.add(done, k.mul(k.div(k.sub(count, done), k.c64(rows)), rows));
+      k.forLoop(done, end, rows, [&](Value row) { body(row, rows); });
+      done = end;
+    }
+  }
+
+  /// to[column][panel][16] = f32 of `columns` columns of the panels in flight.
+  void widen(Value from, Value to, int64_t panels, Value columns) {
+    k.forLoop(k.c64(0), columns, spec.schedule.unroll, [&](Value c) {
+      Value at = k.gep(from, k.mul(c, 16 * size)), out = k.gep(to, k.mul(c, 64 * panels));
+      for (int64_t p = 0; p < panels; ++p)
+        for (int64_t u = 0; u < spec.schedule.unroll; ++u)
+          k.storeAt(k.toF32(k.loadAt(k.vec(16, element), at, p * panelBytes + u * 16 * size, 16 * size)), out,
+                    64 * (panels * u + p), 64);
+    });
+  }
+
+  /// sums[row][panel][16] += wide * x for one tile and one block of columns.
+  void accumulate(Value wide, Value sums, Value rowBase, int64_t stride, int64_t panels, Value row,
+                  int64_t rows, Value columns) {
+    Value sumBase = k.gep(sums, k.mul(row, 64 * panels));
+    KernelBuilder::Values acc;
+    for (int64_t i = 0; i < rows * panels; ++i)
+      acc.push_back(k.loadAt(k.f32v(), sumBase, 64 * i, 64));
+    const int64_t unroll = spec.schedule.unroll;
+    acc = k.forLoop(k.c64(0), columns, k.c64(unroll), acc, [&](Value column, ValueRange in) {
+      KernelBuilder::Values next(in.begin(), in.end());
+      Value at = k.gep(wide, k.mul(column, 64 * panels)), from = k.gep(rowBase, k.mul(column, 4));
+      for (int64_t u = 0; u < unroll; ++u) {
+        llvm::SmallVector<Value, 4> w;
+        for (int64_t p = 0; p < panels; ++p)
+          w.push_back(k.loadAt(k.f32v(), at, 64 * (panels * u + p), 64));
+        for (int64_t r = 0; r < rows; ++r) {
+          Value v = k.loadBroadcast(k.f32(), from, r * stride + 4 * u);
+          for (int64_t p = 0; p < panels; ++p)
+            next[size_t(r * panels + p)] = k.fma(w[size_t(p)], v, next[size_t(r * panels + p)]);
+        }
+      }
+      return next;
+    });
+    for (int64_t i = 0; i < rows * panels; ++i)
+      k.storeAt(acc[size_t(i)], sumBase, 64 * i, 64);
+  }
+
   KernelBuilder &k;
   const LinearSpec &spec;
   LinearEpilogue epilogue;
@@ -78,30 +189,24 @@ private:
 
 } // namespace
 
+int64_t ingot::cpu::linearFloatScratchBytes(const LinearSpec &spec) {
+  if (spec.rows > 0)
+    return 0;
+  return (floatScratchColumns + spec.schedule.chunk) * panelsInFlight(spec) * 64 +
+         spec.schedule.chunk * copyStrideBytes(spec);
+}
+
 void ingot::cpu::emitLinearFloat(KernelBuilder &k, const LinearSpec &spec) {
   FloatTiles tiles(k, spec);
   std::pair<Value, Value> range = k.share(k.c64(spec.panels() / (spec.gate ? 2 : 1)));
   Value lo = range.first, hi = range.second;
   Value rows = domainRows(k, spec.domain);
-  int64_t tile = spec.schedule.rows;
-  if (spec.rows > 0) // buffers of an M class hold all its rows: compute them whole, unless there are none
-    rows =
-        k.select(k.cmp(KernelBuilder::Pred::sgt, rows, k.c64(0)), k.c64(roundUp(spec.rows, tile)), k.c64(0));
-  Value whole = k.mul(k.div(rows, k.c64(tile)), tile);
-  if (spec.schedule.chunk > 0) {
-    int64_t chunk = std::max(tile, spec.schedule.chunk / tile * tile);
-    k.forLoop(k.c64(0), whole, chunk,
-              [&](Value row0) { tiles.panelsOver(lo, hi, row0, k.minS(k.add(row0, chunk), whole), tile); });
-  } else {
-    tiles.panelsOver(lo, hi, k.c64(0), whole, tile);
+  if (spec.rows > 0) { // buffers of an M class hold all its rows: compute them whole, unless there are none
+    Value all = k.select(k.cmp(KernelBuilder::Pred::sgt, rows, k.c64(0)),
+                         k.c64(roundUp(spec.rows, spec.schedule.rows)), k.c64(0));
+    return tiles.panelsOver(lo, hi, all, spec.schedule.rows);
   }
-  if (spec.rows > 0)
-    return;
-  if (tile > 2) { // tails: pairs, then single rows
-    Value pairs = k.add(whole, k.mul(k.div(k.sub(rows, whole), k.c64(2)), 2));
-    tiles.panelsOver(lo, hi, whole, pairs, 2);
-    whole = pairs;
-  }
-  if (tile > 1)
-    tiles.panelsOver(lo, hi, whole, rows, 1);
+  k.forLoop(k.c64(0), rows, spec.schedule.chunk, [&](Value row0) {
+    tiles.chunkOver(lo, hi, row0, k.minS(k.add(row0, spec.schedule.chunk), rows));
+  });
 }

@@ -2,8 +2,8 @@
 //
 // kernel_bench [isa] [filter] [class, -1 all] [prefetch, -1 default] [asm]: for each shape, GEMV bandwidth
 // beside that of a plain read loop over the same bytes, and GEMM speed beside the register peak of the dot
-// instruction; 1 and 2 threads; best and median of short runs, the probe interleaved. Weights of small M
-// classes rotate through copies larger than the last-level cache.
+// (float weights: fma) instruction; 1 and 2 threads; best and median of short runs, the probe interleaved.
+// Weights of small M classes rotate through copies larger than the last-level cache.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/Linear.h"
@@ -103,7 +103,10 @@ const Shape shapes[] = {
     {"q5_k_2048x2048", Scheme::Q5_K, 2048, 2048, false, false},
     {"q6_k_2048x2048", Scheme::Q6_K, 2048, 2048, false, false},
     {"f16_2048x2048", Scheme::F16, 2048, 2048, false, false},
+    {"f16_1536x576", Scheme::F16, 1536, 576, false, false},
     {"bf16_1536x576", Scheme::BF16, 1536, 576, false, false},
+    {"bf16_gate_3072x576", Scheme::BF16, 3072, 576, true, false},
+    {"bf16_down_576x1536", Scheme::BF16, 576, 1536, false, true},
     {"f32_1024x1024", Scheme::F32, 1024, 1024, false, false},
 };
 
@@ -160,6 +163,25 @@ void emitPeak(KernelBuilder &k, int64_t iterations) {
   k.storeAt(x, k.slot(0), k.mul(k.part(), 64), 64);
 }
 
+/// 24 (8 without AVX-512) independent chains of f32 fma, 16 (8) lanes each.
+void emitFmaPeak(KernelBuilder &k, int64_t iterations) {
+  bool wide = k.target().hasAvx512();
+  int64_t chains = wide ? 24 : 8;
+  auto type = k.f32v(wide ? 16 : 8);
+  Value a = k.load(type, k.slot(0)), b = k.loadAt(type, k.slot(0), 64);
+  KernelBuilder::Values acc(size_t(chains), k.splat(type, 0));
+  acc = k.forLoop(0, iterations, 1, acc, [&](Value, ValueRange in) {
+    KernelBuilder::Values next;
+    for (Value s : in)
+      next.push_back(k.fma(a, b, s));
+    return next;
+  });
+  Value x = acc[0];
+  for (Value v : KernelBuilder::Values(acc.begin() + 1, acc.end()))
+    x = k.add(x, v);
+  k.storeAt(x, k.slot(0), k.mul(k.part(), 64), 64);
+}
+
 LinearSpec specOf(const Shape &shape, int64_t rows, const target::Target &t) {
   LinearSpec s;
   s.n = shape.n;
@@ -211,7 +233,10 @@ int main(int argc, char **argv) {
     const int64_t peakIterations = 20000;
     {
       KernelBuilder k(set.module(), "peak", *t);
-      emitPeak(k, peakIterations);
+      if (qfmt::geometry(shape.scheme).isFloat)
+        emitFmaPeak(k, peakIterations);
+      else
+        emitPeak(k, peakIterations);
       k.finish();
     }
     std::vector<int64_t> classes;
@@ -291,7 +316,9 @@ int main(int argc, char **argv) {
               total / median(kernel), total / bestRead, total / median(reads), 100 * bestRead / best);
         } else {
           double op = 2.0 * double(rows) * double(s.n) * double(s.k);
-          double lanes = t->hasAvx512() ? 24 * 64 : 8 * 32;
+          double lanes = qfmt::geometry(shape.scheme).isFloat ? (t->hasAvx512() ? 24 * 16 : 8 * 8)
+                         : t->hasAvx512()                     ? 24 * 64
+                                                              : 8 * 32;
           double peakRate =
               2.0 * lanes * double(peakIterations) * threads / *std::min_element(peaks.begin(), peaks.end());
           std::printf("%-18s %s T%u chunk %u rows  TOPS best %6.3f median %6.3f | peak %6.3f | %5.1f %%\n",
