@@ -1,4 +1,4 @@
-"""llama.cpp, built from the sources of llama-cpp-python: its bench, and its numbers through peer_logits.cpp."""
+"""llama.cpp, built from the sources of llama-cpp-python: its tools, and its numbers through peer_logits.cpp."""
 
 import glob
 import os
@@ -11,6 +11,9 @@ import tarfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PEER = "llama-cpp-python==0.3.36"
+AVX2 = ["-DGGML_NATIVE=OFF"] + [f"-DGGML_{flag}=ON" for flag in ("SSE42", "AVX", "AVX2", "FMA", "F16C", "BMI2")]
+# What ggml's AVX512 switch leaves off: VBMI, VNNI, BF16 and AMX.
+FLAGS = {"native": ["-DGGML_NATIVE=ON"], "avx2": AVX2, "avx512": AVX2 + ["-DGGML_AVX512=ON"]}
 
 
 def say(text):
@@ -27,9 +30,9 @@ def machine():
     return f"{name}, {len(os.sched_getaffinity(0))} cores"
 
 
-def build(work, target):
-    """Builds `target` of llama.cpp in a folder below `work`; its build folder. Fetches the sources once."""
-    folder = os.path.join(work, "peer")
+def build(work, *targets, isa="native"):
+    """Builds tools of llama.cpp in a folder below `work`; its build folder. Fetches the sources once."""
+    folder = os.path.join(work, "peer" if isa == "native" else f"peer-{isa}")
     for tool in ("cmake", "ninja"):
         if not shutil.which(tool):
             sys.exit(f"{tool} is needed to build llama.cpp (or name a build of it)")
@@ -43,11 +46,11 @@ def build(work, target):
         with tarfile.open(archive) as tar:
             tar.extractall(work, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         subprocess.run(["cmake", "-S", source, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                        "-DGGML_NATIVE=ON", "-DBUILD_SHARED_LIBS=OFF", "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_SERVER=OFF",
+                        *FLAGS[isa], "-DBUILD_SHARED_LIBS=OFF", "-DLLAMA_CURL=OFF", "-DLLAMA_BUILD_SERVER=OFF",
                         "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF"],
                        check=True, stdout=subprocess.DEVNULL)
-    say(f"building {target}")
-    subprocess.run(["ninja", "-C", folder, "-j", str(len(os.sched_getaffinity(0))), target], check=True,
+    say(f"building {', '.join(targets)} ({isa})")
+    subprocess.run(["ninja", "-C", folder, "-j", str(len(os.sched_getaffinity(0))), *targets], check=True,
                    stdout=subprocess.DEVNULL)
     return folder
 
@@ -64,8 +67,8 @@ def source_of(folder):
     return source
 
 
-def driver(folder, work):
-    """peer_logits, compiled with the headers and libraries of a built llama.cpp."""
+def driver(folder, work, program="peer_logits"):
+    """A program of this folder, compiled with the headers and libraries of a built llama.cpp."""
     source, found, shared = source_of(folder), [], []
     # In the order that a linker of static libraries needs.
     for name in ("llama", "ggml", "ggml-cpu", "ggml-base"):
@@ -76,15 +79,15 @@ def driver(folder, work):
         found.append(hits[0])
         if hits[0].endswith(".so"):
             shared.append(f"-Wl,-rpath,{os.path.dirname(os.path.abspath(hits[0]))}")
-    output = os.path.join(work, "peer_logits")
+    output = os.path.join(work, program)
     compiler = os.environ.get("CXX") or shutil.which("c++")
     if not compiler:
-        sys.exit("a C++ compiler is needed for peer_logits")
+        sys.exit(f"a C++ compiler is needed for {program}")
     done = subprocess.run([compiler, "-std=c++17", "-O2", "-I", os.path.join(source, "include"), "-I",
-                           os.path.join(source, "ggml", "include"), os.path.join(HERE, "peer_logits.cpp"), "-o", output,
+                           os.path.join(source, "ggml", "include"), os.path.join(HERE, f"{program}.cpp"), "-o", output,
                            *found, *shared, "-fopenmp", "-ldl", "-lpthread"], capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f"peer_logits does not compile against {folder}:\n{done.stderr[-3000:]}")
+        sys.exit(f"{program} does not compile against {folder}:\n{done.stderr[-3000:]}")
     return output
 
 

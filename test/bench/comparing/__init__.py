@@ -1,0 +1,1 @@
+"""Parts of test/bench/compare and test/bench/dashboard. Python's standard library only."""

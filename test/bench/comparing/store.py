@@ -1,0 +1,93 @@
+"""The JSON file of a comparison: written after every round, so that a run that ends early goes on where it was."""
+import hashlib
+import json
+import os
+import statistics
+
+from . import cases
+from .limits import best
+from .process import Failure
+
+FORMAT = 2
+
+
+def file_id(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()[:12]
+
+
+class Store:
+    def __init__(self, path, machine, date):
+        self.path = path
+        self.data = {"format": FORMAT, "machine": machine, "started": date, "ended": date, "peers": {}, "models": {},
+                     "cells": {}}
+        if path and os.path.exists(path):
+            try:
+                with open(path) as file:
+                    found = json.load(file)
+            except ValueError as error:
+                raise Failure(f"{path}: {error}") from error
+            if not isinstance(found, dict) or found.get("format") != FORMAT:
+                raise Failure(f"{path}: is not a file of this script; name another one")
+            if found["machine"] != machine:
+                raise Failure(f"{path}: is of another machine ({found['machine']}); name another one")
+            self.data = found
+            self.data["ended"] = date
+
+    def save(self):
+        if not self.path:
+            return
+        part = self.path + ".part"
+        with open(part, "w") as file:
+            json.dump(self.data, file, indent=1)
+            file.write("\n")
+        os.replace(part, self.path)
+
+    def cell(self, model, isa, threads, case, build):
+        """The cell of that name. An unfinished one of another build of Ingot starts anew."""
+        key = f"{model.label} | {isa} | {threads} | {case.name}"
+        cell = self.data["cells"].get(key)
+        if cell is None or (cell["build"] != build and "summary" not in cell):
+            cell = {"model": model.label, "isa": isa, "threads": threads, "case": case.name, "unit": case.unit,
+                    "build": build, "rounds": [], "absent": {}, "variants": {}}
+            self.data["cells"][key] = cell
+        return cell
+
+
+def finished(cell, engines, rounds):
+    """Whether every engine has a sample in as many rounds as wanted, or a reason to have none."""
+    return len(cell["rounds"]) >= rounds and all(
+        name in cell["absent"] or all(name in r["samples"] for r in cell["rounds"]) for name in engines)
+
+
+def summarize(cell, case, model):
+    """Medians, spreads, pairwise ratios and the share of the limit; `cell` gets them as "summary"."""
+    values = {}
+    for r in cell["rounds"]:
+        for name, sample in r["samples"].items():
+            values.setdefault(name, []).append(sample)
+    engines = {}
+    for name, samples in values.items():
+        numbers = [s["value"] for s in samples]
+        engines[name] = {"median": statistics.median(numbers), "min": min(numbers), "max": max(numbers),
+                         "rounds": len(numbers), "peak_rss": max(s["rss"] for s in samples)}
+        parts = [s["share_of_parts"] for s in samples if "share_of_parts" in s]
+        if parts:
+            engines[name]["share_of_parts"] = statistics.median(parts)
+    ratios = {}
+    for name in engines:
+        pairs = [case.ratio(r["samples"]["Ingot"]["value"], r["samples"][name]["value"]) for r in cell["rounds"]
+                 if "Ingot" in r["samples"] and name in r["samples"]]
+        if name != "Ingot" and pairs:
+            ratios[name] = {"median": statistics.median(pairs), "min": min(pairs), "max": max(pairs)}
+    summary = {"engines": engines, "ratios": ratios}
+    probes = [r["probe"] for r in cell["rounds"] if r.get("probe")]
+    if probes:
+        summary["probe"] = best(probes)
+        summary["limit"] = cases.limit(case, model, summary["probe"])
+        if summary["limit"] and "Ingot" in engines:
+            summary["share_of_limit"] = engines["Ingot"]["median"] / summary["limit"]
+    cell["summary"] = summary
