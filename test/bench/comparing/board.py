@@ -85,7 +85,7 @@ def group_lines(cells):
 
 def page(paths):
     lines = ["# Dashboard", "", "Generated: `test/bench/dashboard FILE.json... > docs/dashboard.md` from the files that",
-             "`test/bench/compare --json FILE.json` writes; [measurements.md](measurements.md) says how they are made and",
+             "`test/bench/compare --json FILE.json` writes; [comparing.md](comparing.md) says how they are made and",
              "what a case's name means. Medians (smallest-largest). A ratio above 1: Ingot is better. The bar is Ingot's share",
              "of what the machine's limit allows.", ""]
     for path in paths:

@@ -42,8 +42,13 @@ class Store:
             return
         part = self.path + ".part"
         with open(part, "w") as file:
-            json.dump(self.data, file, indent=1)
-            file.write("\n")
+            # One line per model and cell: files of many rounds stay readable and can be compared.
+            head = {key: value for key, value in self.data.items() if key not in ("models", "cells")}
+            file.write(json.dumps(head, indent=1)[:-2])
+            for key in ("models", "cells"):
+                entries = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in self.data[key].items()]
+                file.write(f',\n "{key}": {{' + ("\n" + ",\n".join(entries) + "\n " if entries else "") + "}")
+            file.write("\n}\n")
         os.replace(part, self.path)
 
     def cell(self, model, isa, threads, case, build):
