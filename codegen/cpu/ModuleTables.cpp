@@ -67,7 +67,7 @@ const FieldDesc kProgram[] = {
     {"max_rows", Kind::U32},      {"n_stages", Kind::U32},      {"n_launches", Kind::U32},
     {"n_taps", Kind::U32},        {"logits_stride", Kind::U32}, {"arena_bytes", Kind::U64},
     {"private_bytes", Kind::U64}, {"logits_slot", Kind::U64},   {"launches", Kind::Ptr},
-    {"taps", Kind::Ptr},          {"max_out", Kind::U32},       {"reserved0", Kind::U32}};
+    {"taps", Kind::Ptr},          {"max_out", Kind::U32},       {"argmax_panels", Kind::U32}};
 const FieldDesc kParam[] = {{"name", Kind::Ptr}, {"scheme", Kind::Ptr}, {"layout", Kind::Ptr},
                             {"rows", Kind::U64}, {"cols", Kind::U64},   {"offset", Kind::U64},
                             {"bytes", Kind::U64}};
@@ -276,7 +276,7 @@ private:
                       Val::u32(launches.size()), Val::u32(taps.size()), Val::u32(logits.getStride()),
                       Val::u64(program.getArenaBytes()), Val::u64(program.getPrivateBytes()), Val::u64(*at),
                       Val::ptr(launches.empty() ? "" : launchName), Val::ptr(taps.empty() ? "" : tapName),
-                      Val::u32(program.getMaxOut()), Val::u32(0)});
+                      Val::u32(program.getMaxOut()), Val::u32(logits.getArgmaxPanels())});
     }
     nPrograms = rows.size();
     return table("ingot.programs", kProgram, rows);

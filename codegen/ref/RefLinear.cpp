@@ -97,7 +97,7 @@ LogicalResult emitLinear(RefContext &context) {
     return failure();
   if (desc->w.getScheme() != qfmt::Scheme::F32 || desc->w.getLayout() != qfmt::Layout::Row || desc->act)
     return context.kernel.emitOpError("the reference multiplies f32 rows by f32 rows, not ") << desc->w;
-  if (desc->gate || desc->residual.slot >= 0 || desc->ropeKv || desc->out.rowsSlot < 0 ||
+  if (desc->gate || desc->residual.slot >= 0 || desc->ropeKv || desc->argmax || desc->out.rowsSlot < 0 ||
       desc->out.actSlot >= 0)
     return context.kernel.emitOpError("has no plain lowering: the reference runs without fused epilogues");
   LinearEmitter(context, *desc).emit();

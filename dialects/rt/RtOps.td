@@ -159,7 +159,12 @@ def Rt_TapOp : Rt_Op<"tap", [HasParent<"StageOp">]> {
 
 def Rt_LogitsOp : Rt_Op<"logits", [HasParent<"ProgramOp">]> {
   let summary = "where the step leaves its logits, f32 [n_out][stride]";
-  let arguments = (ins Rt_SlotType:$slot, Rt_Int:$stride);
+  let description = [{
+    `argmax_panels`: panels of 16 logits that the parts of the launch that fills the slot divide, where its kernel
+    ends in `tile.argmax`; 0: it always stores the logits.
+    Example: `rt.logits %l {stride = 49152 : i64, argmax_panels = 3072 : i64}`
+  }];
+  let arguments = (ins Rt_SlotType:$slot, Rt_Int:$stride, DefaultValuedAttr<Rt_Int, "0">:$argmax_panels);
   let assemblyFormat = "$slot attr-dict";
 }
 

@@ -68,7 +68,8 @@ struct RopeKvDesc {
 };
 
 /// y = dot(x, w) [+ bias] [gate] [softcap] [+ residual], in this order. `n` counts the weight's rows; with a
-/// gate the result has n / 2 columns (out.width). Instead of gate, softcap and residual there may be rope_kv.
+/// gate the result has n / 2 columns (out.width). Instead of gate, softcap and residual there may be rope_kv;
+/// instead of gate and residual there may be argmax.
 struct LinearDesc {
   qfmt::PackedType w;
   int64_t n = 0, k = 0;
@@ -80,6 +81,7 @@ struct LinearDesc {
   std::optional<GateKind> gate; ///< over [16 gate | 16 up] columns
   float softcap = 0;            ///< 0: none
   Columns residual;
+  bool argmax = false; ///< a step may ask for the best column of each part alone
   std::optional<RopeKvDesc> ropeKv; ///< q, k, v follow each other in the product (slot -1); out is of q
   Outputs out;
 };

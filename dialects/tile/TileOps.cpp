@@ -183,6 +183,15 @@ LogicalResult SoftcapOp::verify() {
   return success();
 }
 
+LogicalResult ArgmaxOp::verify() {
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (!kernel || kernel.getFamily() != Family::Linear || kernel.getDomain() != Domain::Out)
+    return emitOpError() << "belongs into a linear kernel over the rows of outputs";
+  if (!getOut().hasOneUse() || !isa<StoreOp>(*getOut().user_begin()))
+    return emitOpError() << "must be stored, and used by nothing else";
+  return success();
+}
+
 LogicalResult RopeOp::verify() {
   int64_t width = cast<FragType>(getX().getType()).getWidth();
   if (getHeads() < 1 || getHeadDim() < 1 || getHeads() * getHeadDim() != width)

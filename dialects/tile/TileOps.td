@@ -43,7 +43,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock, N
       }
     }
     // linear: dot, then in this order the epilogues bias, gate, softcap, residual (each optional); or, after
-    // dot and bias, rope_kv: the product is q, k and v side by side, q and k are rotated, k and v go to the cache
+    // dot and bias, rope_kv: the product is q, k and v side by side, q and k are rotated, k and v go to the cache;
+    // or, after dot, bias and softcap, argmax
     tile.kernel @k_linear_rope_kv linear ins(%x: !tile.act<...>) outs(%y: !tile.rows<576>)
         weights(%w: !qfmt.packed<960x576, q4_1, n16>) {
       tile.grid panels 60 {
@@ -271,6 +272,27 @@ def Tile_ScaleOp : Tile_UnaryOp<"scale"> {
   let arguments = (ins Tile_Frag:$x, F32Attr:$factor);
   let results = (outs Tile_Frag:$out);
   let assemblyFormat = "$x attr-dict `:` qualified(type($out))";
+}
+def Tile_ArgmaxOp : Tile_UnaryOp<"argmax"> {
+  let summary = "x; in a step that asks for the best logits alone, each part's best column in place of x";
+  let description = [{
+    The last step of a head. A step without INGOT_STEP_ARGMAX stores x as if this op were not there. With it,
+    every part leaves per row the largest of its columns and the lowest index that has it (ingot_argmax_v1, which
+    also says how the result lies in the output), and stores no column. Columns that only pad the last panel are
+    never looked at. The op is used by the one tile.store of a linear kernel over the rows of the step's outputs.
+    ```mlir
+    %0 = tile.dot vnni %x, %w : !tile.act<576, ...>, !qfmt.packed<49152x576, q8_0, n16> -> !tile.frag<49152>
+    tile.store %0, %y : !tile.frag<49152>, !tile.rows<49152>
+    // becomes, by tile-form-kernels
+    %0 = tile.dot vnni %x, %w : !tile.act<576, ...>, !qfmt.packed<49152x576, q8_0, n16> -> !tile.frag<49152>
+    %1 = tile.argmax %0 : !tile.frag<49152>
+    tile.store %1, %y : !tile.frag<49152>, !tile.rows<49152>
+    ```
+  }];
+  let arguments = (ins Tile_Frag:$x);
+  let results = (outs Tile_Frag:$out);
+  let assemblyFormat = "$x attr-dict `:` qualified(type($out))";
+  let hasVerifier = 1;
 }
 def Tile_RopeOp : Tile_UnaryOp<"rope"> {
   let summary = "rotate the first rotary_dim values of each head by the row's position, table `table` of the step";

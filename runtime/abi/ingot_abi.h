@@ -27,6 +27,19 @@ extern "C" {
 /* A slot with this bit lies in the worker's private area, else in the arena; the rest is a byte offset. */
 #define INGOT_SLOT_PRIVATE (UINT64_C(1) << 63)
 
+/* Bits of ingot_step_v1::flags. */
+enum {
+  INGOT_STEP_ARGMAX = 1 /* the best logit of each output row is wanted and nothing else: a program with
+                           argmax_panels leaves ingot_argmax_v1 entries and no logits                         */
+};
+
+/* The largest of the logits that one part computed of one row, and the lowest index that has it. Where one of them
+ * is not finite, `value` is NaN and `index` that of the first such logit. */
+typedef struct ingot_argmax_v1 {
+  float value;
+  int32_t index;
+} ingot_argmax_v1;
+
 /* One step over a ragged batch: rows of all sequences, sequence by sequence, positions ascending inside each.
  * Filled by the runtime, constant while the step runs. All arrays are owned by the caller. */
 typedef struct ingot_step_v1 {
@@ -41,7 +54,7 @@ typedef struct ingot_step_v1 {
   const int32_t *kv_len;      /* [n_seqs] tokens in the KV cache once this step's rows are appended           */
   const int32_t *block_table; /* [n_seqs * block_stride] page index of token position p: entry p / 16         */
   uint32_t block_stride;
-  uint32_t reserved0;
+  uint32_t flags;             /* INGOT_STEP_*                                                                 */
   const int32_t *out_rows;    /* [n_out] ascending row indices                                                */
   const float *const *rope;   /* [module n_ropes] tables [context][pairs][2] of (cos, sin), attention factor
                                  multiplied in; rows 0 .. max position of the step are filled                 */
@@ -117,7 +130,12 @@ typedef struct ingot_program_v1 {
   uint32_t max_out;       /* most entries of out_rows in a step, 1 .. max_rows: bounds the logits' memory, which
                              at max_rows of a large vocabulary would be the largest buffer of all. At least
                              min(max_rows, the module's max_seqs)                                             */
-  uint32_t reserved0;
+  uint32_t argmax_panels; /* 0: the program stores logits whatever the step's flags. Else P = ceil(vocab / 16), and
+                             with INGOT_STEP_ARGMAX the launch that fills the logits leaves, for each output row,
+                             one ingot_argmax_v1 per part: part p of n covers the logits from b(p) to b(p + 1),
+                             b(p) = 16 * floor(P * p / n), and its entry lies where logit b(p) of the row would;
+                             parts with b(p) = b(p + 1) leave none. That launch is the program's last, not
+                             replicated, and may run again after the step with the flag cleared               */
 } ingot_program_v1;
 
 typedef struct ingot_param_v1 {

@@ -42,6 +42,7 @@ struct Stats {
   uint64_t recomputedTokens = 0; ///< Rows computed again after preemption.
   uint64_t generatedTokens = 0;
   uint64_t preemptions = 0;
+  uint64_t argmaxSteps = 0; ///< Steps of which the largest logits were wanted and no others.
   uint64_t submitted = 0, finished = 0, cancelled = 0, failed = 0;
   uint32_t running = 0, waiting = 0;
   uint32_t pagesInUse = 0, pagesTotal = 0, pagesPeak = 0;
@@ -87,6 +88,7 @@ private:
   void assignRows();
   void admit(uint32_t &promptRows, uint32_t &rows);
   bool execute(std::string &error);
+  bool takeBest(ingot_step_v1 &step, std::string &error);
   void sampleRows();
   void accept(Sequence &s, const sample::Drawn &drawn);
   void finish(SequencePtr s, Finish how, std::string error = {});
@@ -106,6 +108,7 @@ private:
   bool pinned = false;                      ///< The stepping thread holds the affinity already.
   std::vector<int32_t> tokens, positions, rowSeq, queryStart, kvLen, blockTable, outRows;
   std::vector<Sequence *> stepSeqs, outSeqs;
+  std::vector<ingot_argmax_v1> best; ///< Of the step's outputs, where it asked for them.
   uint32_t blockStride = 0;
   Stats local;
 

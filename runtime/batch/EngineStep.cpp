@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <new>
 
 namespace ingot::batch {
@@ -71,12 +72,18 @@ bool Engine::execute(std::string &error) {
   step.block_table = blockTable.data();
   step.block_stride = blockStride;
   step.out_rows = outRows.data();
+  best.clear();
+  if (!outSeqs.empty() &&
+      std::all_of(outSeqs.begin(), outSeqs.end(), [](Sequence *s) { return s->needs != sample::Needs::All; }))
+    step.flags = INGOT_STEP_ARGMAX;
 
   Clock::time_point begin = Clock::now();
   bool ok;
   {
     cpu::AffinityScope affinity(pinned ? -1 : exec.callerCpu());
     ok = exec.run(step, error);
+    if (ok && (step.flags & INGOT_STEP_ARGMAX))
+      ok = takeBest(step, error);
   }
   local.stepSeconds += std::chrono::duration<double>(Clock::now() - begin).count();
   ++local.steps;
@@ -86,23 +93,51 @@ bool Engine::execute(std::string &error) {
   return ok;
 }
 
+bool Engine::takeBest(ingot_step_v1 &step, std::string &error) {
+  bool missing = false;
+  for (uint32_t i = 0; i < outSeqs.size(); ++i) {
+    best.push_back(exec.best(i));
+    Sequence &s = *outSeqs[i];
+    const std::vector<int32_t> &banned = s.options.sampling.banned;
+    if (!std::isnan(best[i].value) &&
+        std::find(banned.begin(), banned.end(), best[i].index) != banned.end()) {
+      // What it has passed once it meets again: the rest of its answer is drawn from logits.
+      s.needs = sample::Needs::All;
+      missing = true;
+    }
+  }
+  if (missing)
+    return exec.storeLogits(step, error);
+  ++local.argmaxSteps;
+  return true;
+}
+
 void Engine::sampleRows() {
-  // Draws are independent and may read a large vocabulary each; what follows from them is told in order.
   std::vector<sample::Drawn> drawn(outSeqs.size());
-  exec.forEach(uint32_t(outSeqs.size()), [&](uint32_t i, unsigned worker) {
+  auto draw = [&](uint32_t i, unsigned worker) {
     Sequence &s = *outSeqs[i];
     bool ok = false;
-    try {
-      ok = samplers[worker].draw(exec.logits(i), exec.module().vocab, s.options.sampling, s.tokens, s.drawn(),
-                                 drawn[i], s.error);
-    } catch (const std::bad_alloc &) {
-      s.error = "no memory for sampling";
+    if (!best.empty() && s.needs != sample::Needs::All) {
+      ok = sample::Sampler::drawBest(best[i].value, best[i].index, s.drawn(), drawn[i], s.error);
+    } else {
+      try {
+        ok = samplers[worker].draw(exec.logits(i), exec.module().vocab, s.options.sampling, s.tokens,
+                                   s.drawn(), drawn[i], s.error);
+      } catch (const std::bad_alloc &) {
+        s.error = "no memory for sampling";
+      }
     }
     if (!ok) {
       s.ended = true;
       s.how = Finish::Error;
     }
-  });
+  };
+  // Draws are independent and may read a large vocabulary each; what follows from them is told in order.
+  if (best.empty())
+    exec.forEach(uint32_t(outSeqs.size()), draw);
+  else
+    for (uint32_t i = 0; i < outSeqs.size(); ++i)
+      draw(i, 0);
   for (size_t i = 0; i < outSeqs.size(); ++i)
     if (!outSeqs[i]->ended)
       accept(*outSeqs[i], drawn[i]);

@@ -13,11 +13,13 @@ using Clock = std::chrono::steady_clock;
 
 struct Engine::Sequence {
   Sequence(RequestOptions o, Callbacks c)
-      : options(std::move(o)), callbacks(std::move(c)), stops(options.stopStrings) {}
+      : options(std::move(o)), callbacks(std::move(c)), needs(sample::needsOf(options.sampling)),
+        stops(options.stopStrings) {}
 
   uint64_t id = 0;
   RequestOptions options;
   Callbacks callbacks;
+  sample::Needs needs;
   std::vector<int32_t> tokens; ///< Prompt, then answer.
   uint32_t promptTokens = 0;
   uint64_t limit = 0;    ///< Tokens of the answer at most.

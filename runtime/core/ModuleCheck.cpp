@@ -113,6 +113,9 @@ private:
           __builtin_mul_overflow(uint64_t(p.logits_stride) * 4, uint64_t(p.max_out), &wanted) ||
           wanted > p.arena_bytes - logits)
         return fail(where + ": the logits do not lie inside the arena");
+      if (p.argmax_panels != 0 && !fillsLogitsLast(p))
+        return fail(where + ": argmax_panels is " + std::to_string(p.argmax_panels) +
+                    ", which its last launch does not fit");
       for (uint32_t t = 0; t < p.n_taps; ++t) {
         const ingot_tap_v1 &tap = p.taps[t];
         uint64_t bytes = tap.slot & INGOT_SLOT_PRIVATE ? p.private_bytes : p.arena_bytes;
@@ -126,6 +129,14 @@ private:
       }
     }
     return true;
+  }
+
+  bool fillsLogitsLast(const ingot_program_v1 &p) {
+    if (p.argmax_panels != (uint64_t(m.vocab) + 15) / 16 || p.n_launches == 0)
+      return false;
+    const ingot_launch_v1 &last = p.launches[p.n_launches - 1];
+    return !(last.flags & INGOT_LAUNCH_REPLICATED) && last.n_slots > 0 &&
+           last.slot[last.n_slots - 1] == p.logits_slot;
   }
 
   bool launches(const ingot_program_v1 &p, const std::string &where) {

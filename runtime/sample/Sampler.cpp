@@ -7,23 +7,32 @@
 #include <cmath>
 #include <cstddef>
 #include <emmintrin.h>
+#include <functional>
 #include <limits>
 
 namespace ingot::sample {
 
+/// Logits are looked at in blocks, whose maxima say where a search must look again.
+static constexpr uint32_t Block = 256;
+
 /// Largest value of a range; `finite` is cleared where one is NaN or infinite.
 static float blockMax(const float *v, uint32_t n, bool &finite) {
-  __m128 best = _mm_set1_ps(-std::numeric_limits<float>::infinity()), bad = _mm_setzero_ps();
-  uint32_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    __m128 x = _mm_loadu_ps(v + i);
-    best = _mm_max_ps(best, x);
-    // x - x is 0 for finite x and NaN otherwise, and NaN stays in a sum.
-    bad = _mm_add_ps(bad, _mm_sub_ps(x, x));
+  __m128 best[4], bad[4];
+  for (int k = 0; k < 4; ++k) {
+    best[k] = _mm_set1_ps(-std::numeric_limits<float>::infinity());
+    bad[k] = _mm_setzero_ps();
   }
+  uint32_t i = 0;
+  for (; i + 16 <= n; i += 16)
+    for (int k = 0; k < 4; ++k) {
+      __m128 x = _mm_loadu_ps(v + i + 4 * k);
+      best[k] = _mm_max_ps(best[k], x);
+      // x - x is 0 for finite x and NaN otherwise, and NaN stays in a sum.
+      bad[k] = _mm_add_ps(bad[k], _mm_sub_ps(x, x));
+    }
   float lanes[4], faults[4];
-  _mm_storeu_ps(lanes, best);
-  _mm_storeu_ps(faults, bad);
+  _mm_storeu_ps(lanes, _mm_max_ps(_mm_max_ps(best[0], best[1]), _mm_max_ps(best[2], best[3])));
+  _mm_storeu_ps(faults, _mm_add_ps(_mm_add_ps(bad[0], bad[1]), _mm_add_ps(bad[2], bad[3])));
   float result = std::max(std::max(lanes[0], lanes[1]), std::max(lanes[2], lanes[3]));
   bool ok = faults[0] == 0 && faults[1] == 0 && faults[2] == 0 && faults[3] == 0;
   for (; i < n; ++i) {
@@ -34,25 +43,30 @@ static float blockMax(const float *v, uint32_t n, bool &finite) {
   return result;
 }
 
-int64_t argmaxFinite(const float *values, uint32_t n) {
-  constexpr uint32_t Block = 2048;
+/// Index of the largest value, lowest index on ties; meaningless where one is NaN. `tops`, where given, has
+/// room for the blocks' maxima.
+static uint32_t scan(const float *values, uint32_t n, float *tops, bool &finite) {
   float best = -std::numeric_limits<float>::infinity();
-  uint32_t bestBlock = 0;
-  bool finite = n > 0;
-  for (uint32_t at = 0; at < n; at += Block) {
-    float m = blockMax(values + at, std::min(Block, n - at), finite);
-    if (m > best || at == 0) {
+  uint32_t at = 0;
+  finite = n > 0;
+  for (uint32_t from = 0; from < n; from += Block) {
+    float m = blockMax(values + from, std::min(Block, n - from), finite);
+    if (tops)
+      tops[from / Block] = m;
+    if (m > best || from == 0) {
       best = m;
-      bestBlock = at;
+      at = from;
     }
   }
-  if (!finite)
-    return -1;
-  uint32_t end = std::min(bestBlock + Block, n);
-  for (uint32_t i = bestBlock; i < end; ++i)
-    if (values[i] == best)
-      return i;
-  return -1;
+  while (at + 1 < n && values[at] != best)
+    ++at;
+  return at;
+}
+
+int64_t argmaxFinite(const float *values, uint32_t n) {
+  bool finite;
+  uint32_t at = scan(values, n, nullptr, finite);
+  return finite ? int64_t(at) : -1;
 }
 
 double logSumExp(const float *values, uint32_t n) {
@@ -98,10 +112,20 @@ bool checkParams(const SamplingParams &p, uint32_t vocab, std::string &error) {
   return true;
 }
 
+static bool hasPenalties(const SamplingParams &p) {
+  return p.penaltyWindow != 0 &&
+         (p.repetitionPenalty != 1.0 || p.presencePenalty != 0.0 || p.frequencyPenalty != 0.0);
+}
+
+Needs needsOf(const SamplingParams &p) {
+  if (p.temperature != 0 || p.logprobs >= 0 || hasPenalties(p) || !p.logitBias.empty())
+    return Needs::All;
+  return p.banned.empty() ? Needs::Best : Needs::BestOrAll;
+}
+
 const float *Sampler::adjust(const float *logits, uint32_t vocab, const SamplingParams &p,
                              const std::vector<int32_t> &history) {
-  bool penalties = p.penaltyWindow != 0 &&
-                   (p.repetitionPenalty != 1.0 || p.presencePenalty != 0.0 || p.frequencyPenalty != 0.0);
+  bool penalties = hasPenalties(p);
   if (!penalties && p.logitBias.empty() && p.banned.empty())
     return logits;
   adjusted.assign(logits, logits + vocab);
@@ -131,6 +155,11 @@ const float *Sampler::adjust(const float *logits, uint32_t vocab, const Sampling
   return adjusted.data();
 }
 
+uint32_t Sampler::look(const float *logits, uint32_t vocab, bool &finite) {
+  tops.resize((vocab + Block - 1) / Block);
+  return scan(logits, vocab, tops.data(), finite);
+}
+
 void Sampler::selectTop(const float *logits, uint32_t vocab, size_t k) {
   candidates.clear();
   ordered = 0;
@@ -139,18 +168,32 @@ void Sampler::selectTop(const float *logits, uint32_t vocab, size_t k) {
       candidates.push_back({logits[i], int32_t(i)});
     return;
   }
-  // A buffer of 2k that is cut to its best k when full: after the first few thousand logits nearly none pass.
+  // The best k blocks hold k values from the smallest of their maxima on.
   float floor = -std::numeric_limits<float>::infinity();
+  if (k <= tops.size()) {
+    sortedTops = tops;
+    std::nth_element(sortedTops.begin(), sortedTops.begin() + std::ptrdiff_t(k) - 1, sortedTops.end(),
+                     std::greater<float>());
+    floor = sortedTops[k - 1];
+  }
+  // A buffer of 2k that is cut to its best k when full; later ones that equal the last of these have higher
+  // ids.
   size_t room = std::max<size_t>(2 * k, k + 64);
-  for (uint32_t i = 0; i < vocab; ++i) {
-    if (candidates.size() >= k && !(logits[i] > floor))
+  bool cut = false;
+  for (uint32_t from = 0; from < vocab; from += Block) {
+    if (tops[from / Block] < floor)
       continue;
-    candidates.push_back({logits[i], int32_t(i)});
-    if (candidates.size() == room) {
-      std::nth_element(candidates.begin(), candidates.begin() + std::ptrdiff_t(k) - 1, candidates.end(),
-                       above);
-      candidates.resize(k);
-      floor = candidates[k - 1].logit;
+    for (uint32_t i = from; i < std::min(from + Block, vocab); ++i) {
+      if (cut ? !(logits[i] > floor) : logits[i] < floor)
+        continue;
+      candidates.push_back({logits[i], int32_t(i)});
+      if (candidates.size() == room) {
+        std::nth_element(candidates.begin(), candidates.begin() + std::ptrdiff_t(k) - 1, candidates.end(),
+                         above);
+        candidates.resize(k);
+        floor = candidates[k - 1].logit;
+        cut = true;
+      }
     }
   }
   size_t n = std::min(k, candidates.size());
@@ -193,27 +236,35 @@ void Sampler::applyTopP(double topP) {
   }
 }
 
+static bool notFinite(uint64_t token, uint64_t drawIndex, std::string &error) {
+  error = "the model gave a logit that is not a finite number (token " + std::to_string(token) +
+          ", answer token " + std::to_string(drawIndex) + ")";
+  return false;
+}
+
+bool Sampler::drawBest(float value, int32_t index, uint64_t drawIndex, Drawn &out, std::string &error) {
+  out = Drawn();
+  if (std::isnan(value))
+    return notFinite(uint64_t(index), drawIndex, error);
+  out.id = index;
+  return true;
+}
+
 bool Sampler::draw(const float *logits, uint32_t vocab, const SamplingParams &p,
                    const std::vector<int32_t> &history, uint64_t drawIndex, Drawn &out, std::string &error) {
   out = Drawn();
-  int64_t rawBest = argmaxFinite(logits, vocab);
-  if (rawBest < 0) {
+  bool finite;
+  uint32_t best = look(logits, vocab, finite);
+  if (!finite) {
     uint32_t at = 0;
     while (at < vocab && std::isfinite(logits[at]))
       ++at;
-    error = "the model gave a logit that is not a finite number (token " + std::to_string(at) +
-            ", answer token " + std::to_string(drawIndex) + ")";
-    return false;
+    return notFinite(at, drawIndex, error);
   }
   const float *l = adjust(logits, vocab, p, history);
+  if (l != logits) // excluded tokens are not finite
+    best = look(l, vocab, finite);
   if (p.temperature == 0) {
-    int64_t best = rawBest;
-    if (l != logits) {
-      best = 0;
-      for (uint32_t i = 1; i < vocab; ++i)
-        if (l[i] > l[best])
-          best = i;
-    }
     out.id = int32_t(best);
   } else {
     selectTop(l, vocab, p.topK > 0 ? size_t(p.topK) : vocab);
@@ -256,6 +307,8 @@ bool Sampler::draw(const float *logits, uint32_t vocab, const SamplingParams &p,
     double norm = logSumExp(logits, vocab);
     out.logprob = float(double(logits[out.id]) - norm);
     if (p.logprobs > 0) {
+      if (l != logits)
+        look(logits, vocab, finite);
       selectTop(logits, vocab, size_t(p.logprobs));
       orderPrefix(candidates.size());
       for (const Candidate &c : candidates)

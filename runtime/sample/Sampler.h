@@ -47,6 +47,14 @@ constexpr int32_t MaxLogprobs = 128;
 /// Checks ranges; the message names the parameter as the C API and the commands spell it.
 bool checkParams(const SamplingParams &params, uint32_t vocab, std::string &error);
 
+/// What a draw needs of the logits.
+enum class Needs {
+  Best,      ///< The largest one alone.
+  BestOrAll, ///< The same, unless it belongs to a banned token.
+  All
+};
+Needs needsOf(const SamplingParams &params);
+
 /// Holds buffers of the vocabulary's size; one per thread that samples. No state that a result depends on.
 class Sampler {
 public:
@@ -55,6 +63,9 @@ public:
   /// drawn.
   bool draw(const float *logits, uint32_t vocab, const SamplingParams &params,
             const std::vector<int32_t> &history, uint64_t drawIndex, Drawn &out, std::string &error);
+  /// The draw from the largest logit, for params that need no other; `index` is that of the first logit that
+  /// is not finite where `value` is NaN.
+  static bool drawBest(float value, int32_t index, uint64_t drawIndex, Drawn &out, std::string &error);
 
 private:
   struct Candidate {
@@ -66,11 +77,14 @@ private:
   }
   const float *adjust(const float *logits, uint32_t vocab, const SamplingParams &params,
                       const std::vector<int32_t> &history);
+  /// Index of the largest logit, lowest on ties; notes the blocks' maxima, which selectTop of the same needs.
+  uint32_t look(const float *logits, uint32_t vocab, bool &finite);
   void selectTop(const float *logits, uint32_t vocab, size_t k);
   void orderPrefix(size_t k);
   void applyTopP(double topP);
 
   std::vector<float> adjusted;
+  std::vector<float> tops, sortedTops;
   std::vector<Candidate> candidates;
   size_t ordered = 0; ///< Leading candidates that are in final order.
   std::vector<double> weights;

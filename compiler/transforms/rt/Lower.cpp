@@ -147,11 +147,16 @@ private:
     llvm::DenseMap<Value, Source> sources;
     SmallVector<SmallVector<tile::LaunchOp>> levels;
     Value logits;
-    int64_t logitsStride = 0;
+    int64_t logitsStride = 0, argmaxPanels = 0;
     for (Operation &op : step.bodyBlock()) {
       if (auto ret = dyn_cast<llm::ReturnOp>(op)) {
         logits = sources[ret.getLogits()].slot;
         logitsStride = (llm::widthOf(ret.getLogits()) + 15) / 16 * 16;
+        if (auto head = ret.getLogits().getDefiningOp<tile::LaunchOp>()) {
+          auto kernel = symbols.lookup<tile::KernelOp>(head.getKernel());
+          if (kernel.getFamily() == tile::Family::Linear && tile::describeLinear(kernel)->argmax)
+            argmaxPanels = kernel.getGrid().getCount();
+        }
         continue;
       }
       auto launch = cast<tile::LaunchOp>(op);
@@ -216,7 +221,7 @@ private:
     }
     if (!logits)
       return step.emitOpError() << "returns a value that no launch computes";
-    LogitsOp::create(b, step.getLoc(), logits, logitsStride);
+    LogitsOp::create(b, step.getLoc(), logits, logitsStride, argmaxPanels);
     return success();
   }
 };

@@ -109,6 +109,27 @@ private:
                                   << facts.getVocab();
     if (logits.getStride() * 4 * program.getMaxOut() > bufferOf(logits.getSlot()).getBytes())
       return logits.emitOpError() << program.getMaxOut() << " rows do not fit the buffer";
+    return checkArgmax(logits, places);
+  }
+
+  /// The launch that fills the logits can leave the best of each part instead exactly where rt.logits says
+  /// so. It is the last one, so that nothing reads what would be missing, and that it may run again.
+  LogicalResult checkArgmax(LogitsOp logits, ArrayRef<Place> places) {
+    int64_t panels = 0;
+    for (const Place &p : places) {
+      LaunchOp launch = p.launch;
+      auto kernel = symbols->lookup<tile::KernelOp>(launch.getKernel());
+      if (kernel.getFamily() != tile::Family::Linear || !tile::describeLinear(kernel)->argmax)
+        continue;
+      if (writes(launch).front() != logits.getSlot() || p.order + 1 != int64_t(places.size()))
+        return launch.emitOpError() << "ends in argmax, but is not the last launch, which fills the logits";
+      panels = kernel.getGrid().getCount();
+    }
+    if (logits.getArgmaxPanels() != panels)
+      return logits.emitOpError() << "argmax_panels is " << logits.getArgmaxPanels()
+                                  << ", the kernel that fills the logits has " << panels;
+    if (panels && panels != (facts.getVocab() + 15) / 16)
+      return logits.emitOpError() << panels << " panels do not hold the vocabulary, " << facts.getVocab();
     return success();
   }
 

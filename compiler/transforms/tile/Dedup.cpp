@@ -38,8 +38,10 @@ std::string shapeOf(KernelOp kernel) {
   switch (kernel.getFamily()) {
   case Family::Embed:
     return matrix(describeEmbed(kernel)->table);
-  case Family::Linear:
-    return matrix(describeLinear(kernel)->w) + (kernel.writesKv() ? "_rope_kv" : "");
+  case Family::Linear: {
+    LinearDesc d = *describeLinear(kernel);
+    return matrix(d.w) + (d.ropeKv ? "_rope_kv" : d.argmax ? "_argmax" : "");
+  }
   case Family::Attention:
   case Family::AttnSplit: {
     AttentionDesc d = *describeAttention(kernel);

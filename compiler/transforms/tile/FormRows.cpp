@@ -162,6 +162,11 @@ LogicalResult Former::formLogits(llm::LogitsOp op) {
   Value v = dot(p, w->getRows());
   if (!op.getSoftcap().isZero())
     v = SoftcapOp::create(p.b, p.loc, v.getType(), v, op.getSoftcapAttr());
+  // What something else of the step reads (a softcap that stayed apart) must be there in every step.
+  if (argmaxHead && op.getResult().hasOneUse() && isa<llm::ReturnOp>(*op.getResult().user_begin())) {
+    v = ArgmaxOp::create(p.b, p.loc, v.getType(), v);
+    ++fused;
+  }
   p.storeAll(v);
   LaunchOp l = launch(p, {*x}, {}, {op.getHeadAttr()}, {op.getResult().getType()}, false);
   op.getResult().replaceAllUsesWith(l.getResult(0));

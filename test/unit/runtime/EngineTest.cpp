@@ -141,6 +141,75 @@ TEST(Engine, GreedyEqualsReference) {
   }
 }
 
+TEST(Engine, BestLogitsAloneGiveTheSameAnswers) {
+  for (unsigned threads : {1u, 2u, 3u, 7u}) { // 7 parts of 5 panels: some are empty
+    RunSetup s;
+    s.threads = threads;
+    for (size_t n : {1u, 17u, 60u}) {
+      Job best, all;
+      best.prompt = toy::prompt(uint32_t(n), n);
+      best.options.maxTokens = 12;
+      all = best;
+      all.options.sampling.logprobs = 0;
+      Outcome quick = runAll({best}, s), stored = runAll({all}, s), mixed = runAll({best, all, best}, s);
+      EXPECT_EQ(quick.answers[0].tokens, toy::referenceGreedy(best.prompt, 12));
+      EXPECT_EQ(quick.answers[0].tokens, stored.answers[0].tokens);
+      EXPECT_GE(quick.stats.argmaxSteps, 12u);
+      EXPECT_EQ(stored.stats.argmaxSteps, 0u);
+      for (const Answer &a : mixed.answers)
+        EXPECT_EQ(a.tokens, stored.answers[0].tokens);
+    }
+  }
+}
+
+TEST(Engine, BannedTokensAmongTheBest) {
+  for (unsigned threads : {1u, 3u}) {
+    RunSetup s;
+    s.threads = threads;
+    Job plain;
+    plain.prompt = toy::prompt(9, 21);
+    plain.options.maxTokens = 10;
+    std::vector<int32_t> greedy = toy::referenceGreedy(plain.prompt, 10);
+    // One that never wins changes nothing; one that would win is passed over, as with stored logits.
+    Job idle = plain, first = plain, later = plain;
+    idle.options.sampling.banned = {toy::Poison};
+    first.options.sampling.banned = {greedy[0]};
+    later.options.sampling.banned = {toy::Poison, greedy[6]};
+    Outcome quiet = runAll({idle}, s);
+    EXPECT_EQ(quiet.answers[0].tokens, greedy);
+    EXPECT_EQ(quiet.stats.argmaxSteps, 10u);
+    for (const Job &j : {first, later}) {
+      Job all = j;
+      all.options.sampling.logprobs = 0;
+      Outcome a = runAll({j}, s), b = runAll({all}, s), both = runAll({idle, j, plain}, s);
+      EXPECT_EQ(a.answers[0].finish, Finish::Length) << a.answers[0].error;
+      EXPECT_NE(a.answers[0].tokens, greedy);
+      EXPECT_EQ(a.answers[0].tokens, b.answers[0].tokens);
+      EXPECT_EQ(both.answers[0].tokens, greedy);
+      EXPECT_EQ(both.answers[1].tokens, b.answers[0].tokens);
+      EXPECT_EQ(both.answers[2].tokens, greedy);
+    }
+    EXPECT_LE(runAll({later}, s).stats.argmaxSteps, 6u);
+  }
+}
+
+TEST(Engine, NotFiniteLogitsAreReportedAlike) {
+  for (unsigned threads : {1u, 4u}) {
+    RunSetup s;
+    s.threads = threads;
+    Job best;
+    best.prompt = toy::prompt(3, 20);
+    best.prompt[10] = toy::Poison;
+    Job all = best;
+    all.options.sampling.logprobs = 0;
+    Outcome quick = runAll({best}, s), stored = runAll({all}, s);
+    EXPECT_EQ(quick.answers[0].finish, Finish::Error);
+    EXPECT_NE(quick.answers[0].error.find("not a finite number (token 0, answer token 0)"), std::string::npos)
+        << quick.answers[0].error;
+    EXPECT_EQ(quick.answers[0].error, stored.answers[0].error);
+  }
+}
+
 TEST(Engine, AnswersDependOnTheWholePrompt) {
   Job a, b;
   a.prompt = b.prompt = toy::prompt(5, 90);

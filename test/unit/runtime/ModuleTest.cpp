@@ -72,6 +72,10 @@ TEST(ModuleCheck, NamesWhatIsWrong) {
   expect(refusal([](Copy &c) { c.programs[2].arena_bytes -= 64; }), "logits");
   expect(refusal([](Copy &c) { c.programs[2].logits_slot |= INGOT_SLOT_PRIVATE; }), "logits");
   expect(refusal([](Copy &c) { c.programs[0].logits_stride = 64; }), "logits");
+  expect(refusal([](Copy &c) { c.programs[0].argmax_panels = 4; }), "argmax_panels is 4");
+  expect(refusal([](Copy &c) { c.launches[0].back().slot[1] = 0; }), "argmax_panels is 5");
+  expect(refusal([](Copy &c) { c.launches[0].back().flags = INGOT_LAUNCH_REPLICATED; }),
+         "argmax_panels is 5");
   expect(refusal([](Copy &c) { c.launches[1][3].kernel = 5; }), "launch 3: no such kernel");
   expect(refusal([](Copy &c) { c.launches[1][3].stage = 0; }), "launch 3: stages");
   expect(refusal([](Copy &c) { c.launches[1][3].stage = 100; }), "launch 3: stages");

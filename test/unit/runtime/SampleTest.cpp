@@ -69,6 +69,25 @@ TEST(Sampler, GreedyTakesTheLowestIdOfTies) {
   }
 }
 
+TEST(Sampler, NeedsTheLogitsOrTheBestAlone) {
+  auto needs = [](auto change) {
+    SamplingParams p;
+    change(p);
+    return needsOf(p);
+  };
+  EXPECT_EQ(needs([](SamplingParams &) {}), Needs::Best);
+  EXPECT_EQ(needs([](SamplingParams &p) { p.topK = 40, p.topP = 0.5, p.minP = 0.1, p.seed = 3; }),
+            Needs::Best);
+  EXPECT_EQ(needs([](SamplingParams &p) { p.banned = {1}; }), Needs::BestOrAll);
+  EXPECT_EQ(needs([](SamplingParams &p) { p.repetitionPenalty = 2, p.penaltyWindow = 0; }), Needs::Best);
+  EXPECT_EQ(needs([](SamplingParams &p) { p.repetitionPenalty = 2; }), Needs::All);
+  EXPECT_EQ(needs([](SamplingParams &p) { p.presencePenalty = 1; }), Needs::All);
+  EXPECT_EQ(needs([](SamplingParams &p) { p.frequencyPenalty = 1; }), Needs::All);
+  EXPECT_EQ(needs([](SamplingParams &p) { p.logitBias = {{1, 1.0f}}; }), Needs::All);
+  EXPECT_EQ(needs([](SamplingParams &p) { p.logprobs = 0; }), Needs::All);
+  EXPECT_EQ(needs([](SamplingParams &p) { p.temperature = 0.5; }), Needs::All);
+}
+
 TEST(Sampler, NotFinite) {
   Sampler s;
   Drawn d;

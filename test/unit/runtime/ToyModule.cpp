@@ -3,6 +3,7 @@
 
 #include "runtime/weights/Hash.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,7 +11,7 @@
 namespace toy {
 namespace {
 
-constexpr uint32_t Pairs = Hidden / 2;
+constexpr uint32_t Pairs = Hidden / 2, Panels = (Vocab + 15) / 16;
 constexpr float Infinity = std::numeric_limits<float>::infinity();
 
 // Floats in the weight section: embedding, then per layer Wq, Wk, Wv, Wo; each begins 64-aligned.
@@ -150,21 +151,29 @@ int32_t attend(const ingot_step_v1 *s, const ingot_args_v1 *a, uint32_t part, ui
   return 0;
 }
 
-/// slots: residual, logits; weight: embedding.
+/// slots: residual, logits; weight: embedding. Parts share panels of 16 logits; see ingot_argmax_v1.
 int32_t head(const ingot_step_v1 *s, const ingot_args_v1 *a, uint32_t part, uint32_t parts) {
   auto *x = static_cast<const float *>(a->slot[0]);
   auto *logits = static_cast<float *>(a->slot[1]);
   auto *table = reinterpret_cast<const float *>(a->weight[0]);
-  constexpr uint32_t Stride = 80;
-  for (uint32_t o = 0; o < s->n_out; ++o) {
+  constexpr uint32_t Stride = 16 * Panels;
+  uint32_t begin = 16 * share(Panels, part, parts), end = 16 * share(Panels, part + 1, parts);
+  bool best = s->flags & INGOT_STEP_ARGMAX;
+  for (uint32_t o = 0; o < s->n_out && begin < end; ++o) {
     float y[Hidden];
     normalize(x + s->out_rows[o] * Hidden, y);
-    for (uint32_t t = share(Vocab, part, parts); t < share(Vocab, part + 1, parts); ++t) {
+    ingot_argmax_v1 entry = {-Infinity, -1};
+    for (uint32_t t = begin; t < std::min(Vocab, end); ++t) {
       float acc = 0;
       for (uint32_t d = 0; d < Hidden; ++d)
         acc += y[d] * table[t * Hidden + d];
-      logits[o * Stride + t] = acc;
+      if (!best)
+        logits[o * Stride + t] = acc;
+      else if (!std::isnan(entry.value) && (acc > entry.value || !std::isfinite(acc)))
+        entry = {std::isfinite(acc) ? acc : NAN, int32_t(t)};
     }
+    if (best)
+      std::memcpy(logits + o * Stride + begin, &entry, sizeof(entry));
   }
   return 0;
 }
@@ -193,9 +202,9 @@ struct Tables {
   std::vector<ingot_param_v1> params;
 
   Tables() {
-    program(1, 1, 1, true);
-    program(4, 2, 4, true);
-    program(MaxRows, 5, MaxRows, false);
+    program(1, 1, 1, true, Panels);
+    program(4, 2, 4, true, 0); // one that can only store logits
+    program(MaxRows, 5, MaxRows, false, Panels);
     for (size_t i = 0; i < programs.size(); ++i) {
       programs[i].launches = launches[i].data();
       programs[i].n_launches = uint32_t(launches[i].size());
@@ -261,7 +270,7 @@ struct Tables {
     return l;
   }
 
-  void program(uint32_t mClass, uint32_t low, uint32_t high, bool replicate) {
+  void program(uint32_t mClass, uint32_t low, uint32_t high, bool replicate, uint32_t argmaxPanels) {
     uint64_t rowsBytes = uint64_t(high) * Hidden * 4;
     uint32_t maxOut = high < 8 ? high : 8;
     uint64_t residual = 0, shared = rowsBytes, logits = 2 * rowsBytes;
@@ -293,8 +302,9 @@ struct Tables {
     p.min_rows = low;
     p.max_rows = high;
     p.n_stages = stage + 1;
-    p.logits_stride = 80;
-    p.arena_bytes = logits + uint64_t(maxOut) * 80 * 4;
+    p.logits_stride = 16 * Panels;
+    p.argmax_panels = argmaxPanels;
+    p.arena_bytes = logits + uint64_t(maxOut) * 16 * Panels * 4;
     p.private_bytes = replicate ? rowsBytes : 0;
     p.logits_slot = logits;
     p.max_out = maxOut;

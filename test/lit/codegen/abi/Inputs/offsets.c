@@ -45,7 +45,7 @@ int main(void) {
   FIELD(ingot_program_v1, launches);
   FIELD(ingot_program_v1, taps);
   FIELD(ingot_program_v1, max_out);
-  FIELD(ingot_program_v1, reserved0);
+  FIELD(ingot_program_v1, argmax_panels);
   SIZE(ingot_program_v1);
   FIELD(ingot_param_v1, name);
   FIELD(ingot_param_v1, scheme);
