@@ -6,8 +6,11 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/LazyCallGraph.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
@@ -17,7 +20,79 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
 
+#include <chrono>
+
 using namespace mlir;
+
+using Clock = std::chrono::steady_clock;
+
+/// Seconds since `from`, which becomes now.
+static double lap(Clock::time_point &from) {
+  Clock::time_point now = Clock::now();
+  return std::chrono::duration<double>(now - std::exchange(from, now)).count();
+}
+
+namespace {
+
+/// Sums the time of optimizer passes by the function that they run on.
+class OptimizerTimes {
+public:
+  OptimizerTimes(llvm::PassInstrumentationCallbacks &callbacks, llvm::StringMap<double> &out) : out(out) {
+    callbacks.registerBeforeNonSkippedPassCallback([this](StringRef, const llvm::Any &ir) { enter(ir); });
+    callbacks.registerAfterPassCallback(
+        [this](StringRef, const llvm::Any &, const llvm::PreservedAnalyses &) { leave(); });
+    callbacks.registerAfterPassInvalidatedCallback(
+        [this](StringRef, const llvm::PreservedAnalyses &) { leave(); });
+  }
+
+private:
+  static StringRef functionOf(const llvm::Any &ir) {
+    if (const auto *f = llvm::any_cast<const llvm::Function *>(&ir))
+      return (*f)->getName();
+    if (const auto *scc = llvm::any_cast<const llvm::LazyCallGraph::SCC *>(&ir))
+      return (*scc)->size() == 1 ? (*(*scc)->begin()).getFunction().getName() : StringRef();
+    return {};
+  }
+  /// Passes nest; the outermost that is about one function counts.
+  void enter(const llvm::Any &ir) {
+    std::string name = depth ? std::string() : functionOf(ir).str();
+    if (depth || !name.empty())
+      ++depth;
+    if (depth == 1) {
+      current = name;
+      begin = Clock::now();
+    }
+  }
+  void leave() {
+    if (depth && --depth == 0)
+      out[current] += lap(begin);
+  }
+
+  llvm::StringMap<double> &out;
+  std::string current;
+  Clock::time_point begin;
+  size_t depth = 0; ///< of passes that run inside it, itself included
+};
+
+/// Runs last on each function, so the time since the function before it is this one's.
+class GeneratedMark final : public llvm::FunctionPass {
+public:
+  static char id;
+  explicit GeneratedMark(llvm::StringMap<double> &out)
+      : llvm::FunctionPass(id), out(out), begin(Clock::now()) {}
+  bool runOnFunction(llvm::Function &f) override {
+    out[f.getName()] += lap(begin);
+    return false;
+  }
+  void getAnalysisUsage(llvm::AnalysisUsage &usage) const override { usage.setPreservesAll(); }
+
+private:
+  llvm::StringMap<double> &out;
+  Clock::time_point begin;
+};
+char GeneratedMark::id;
+
+} // namespace
 
 static constexpr const char *kTriple = "x86_64-unknown-linux-gnu";
 
@@ -57,7 +132,7 @@ static void setAttributes(llvm::Module &module, const ingot::target::Target &tar
   }
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine, ingot::cpu::EmitTimes *times) {
   llvm::LoopAnalysisManager lam;
   llvm::FunctionAnalysisManager fam;
   llvm::CGSCCAnalysisManager cam;
@@ -66,7 +141,11 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   // Kernels arrive vectorized; the vectorizers would only cost time and could reorder nothing by contract.
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
-  llvm::PassBuilder passes(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  std::optional<OptimizerTimes> timer;
+  if (times)
+    timer.emplace(callbacks, times->optimizeOf);
+  llvm::PassBuilder passes(&machine, tuning, std::nullopt, &callbacks);
   passes.registerModuleAnalyses(mam);
   passes.registerCGSCCAnalyses(cam);
   passes.registerFunctionAnalyses(fam);
@@ -108,6 +187,7 @@ static LogicalResult checkUndefined(ModuleOp module, llvm::ArrayRef<char> bytes)
 
 LogicalResult ingot::cpu::emitObject(ModuleOp module, const target::Target &target,
                                      llvm::SmallVectorImpl<char> &out, const EmitOptions &options) {
+  Clock::time_point begin = Clock::now();
   if (failed(checkSize(module, options.maxKernelOps)) || failed(lowerToLLVM(module)))
     return failure();
   registerBuiltinDialectTranslation(*module.getContext());
@@ -127,7 +207,12 @@ LogicalResult ingot::cpu::emitObject(ModuleOp module, const target::Target &targ
   llvm::raw_string_ostream brokenStream(broken);
   if (llvm::verifyModule(*ir, &brokenStream))
     return module.emitError() << "invalid LLVM IR: " << broken;
-  optimize(*ir, *machine);
+  EmitTimes *times = options.times;
+  if (times)
+    times->lower += lap(begin);
+  optimize(*ir, *machine, times);
+  if (times)
+    times->optimize += lap(begin);
   if (options.llvmIr) {
     llvm::raw_svector_ostream os(out);
     ir->print(os, nullptr);
@@ -140,10 +225,33 @@ LogicalResult ingot::cpu::emitObject(ModuleOp module, const target::Target &targ
     auto kind = options.assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
     if (machine->addPassesToEmitFile(pm, os, nullptr, kind))
       return module.emitError() << "LLVM cannot write an object for " << target.name;
+    if (times)
+      pm.add(new GeneratedMark(times->generateOf));
     pm.run(*ir);
   }
+  if (times)
+    times->generate += lap(begin);
   if (!options.assembly && failed(checkUndefined(module, bytes)))
     return failure();
   out.append(bytes.begin(), bytes.end());
   return success();
+}
+
+llvm::StringMap<uint64_t> ingot::cpu::codeBytes(llvm::ArrayRef<char> bytes) {
+  llvm::StringMap<uint64_t> result;
+  auto object = llvm::object::ObjectFile::createELFObjectFile(
+      llvm::MemoryBufferRef(llvm::StringRef(bytes.data(), bytes.size()), "kernels"));
+  if (!object) {
+    llvm::consumeError(object.takeError());
+    return result;
+  }
+  // Each function has a section of its own.
+  for (const llvm::object::SectionRef &section : (*object)->sections()) {
+    llvm::Expected<StringRef> name = section.getName();
+    if (!name)
+      llvm::consumeError(name.takeError());
+    else if (name->consume_front(".text.") && section.isText())
+      result[*name] = section.getSize();
+  }
+  return result;
 }

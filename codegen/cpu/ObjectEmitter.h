@@ -15,10 +15,18 @@
 #include "codegen/target/Targets.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <string>
 
 namespace ingot::cpu {
+
+/// Seconds of one emission. What LLVM does function by function is counted for each; the sums hold
+/// everything.
+struct EmitTimes {
+  double lower = 0, optimize = 0, generate = 0; ///< to LLVM IR, O2, instructions and bytes
+  llvm::StringMap<double> optimizeOf, generateOf;
+};
 
 struct EmitOptions {
   /// Operations of one kernel before lowering.
@@ -27,7 +35,12 @@ struct EmitOptions {
   bool assembly = false;
   /// LLVM IR text in place of an object, after optimization.
   bool llvmIr = false;
+  /// Filled where given. Measuring changes no byte.
+  EmitTimes *times = nullptr;
 };
+
+/// Bytes of machine code of each function of an object that emitObject made, by name.
+llvm::StringMap<uint64_t> codeBytes(llvm::ArrayRef<char> object);
 
 /// Lowers `module` (it is changed) and appends the object's bytes to `out`. Errors are diagnostics on the
 /// module's context. The bytes depend only on the module's text and the target.

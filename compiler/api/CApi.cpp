@@ -88,6 +88,11 @@ int32_t readOptions(const char *model, const ingot_compile_options *given, pipel
     out.threads = o.threads;
   if (o.ir_file)
     out.irFile = o.ir_file;
+  if (o.timings_file)
+    out.timingsFile = o.timings_file;
+  if (o.kernel_seconds != 0)
+    out.kernelSeconds = o.kernel_seconds;
+  out.verbose = o.verbose != 0;
   if (o.n_print_ir_after && !o.print_ir_after) {
     error = "print_ir_after is NULL with a count";
     return INGOT_INVALID;
@@ -132,6 +137,29 @@ int32_t readOptions(const char *model, const ingot_compile_options *given, pipel
   return INGOT_OK;
 }
 
+bool resolveOutputs(const char *model, const std::string &output, pipeline::Compiler &compiler,
+                    std::string &resolved, std::string &error) {
+  std::vector<std::string> inputs = compiler.source().files();
+  inputs.push_back(model);
+  for (const std::string &name : {compiler.options().configFile, std::string("tokenizer.json")})
+    inputs.push_back(std::string(model) + "/" + name);
+  if (compiler.options().startFrom)
+    inputs.push_back(compiler.options().irFile);
+  if (!output.empty() && !weights::resolveOutput(output, inputs, resolved, error))
+    return false;
+  if (compiler.options().timingsFile.empty())
+    return true;
+  std::string timings;
+  if (!weights::resolveOutput(compiler.options().timingsFile, inputs, timings, error))
+    return false;
+  if (timings == resolved) {
+    error = "--timings: " + timings + " is the output";
+    return false;
+  }
+  compiler.setTimingsFile(timings);
+  return true;
+}
+
 } // namespace ingot::api
 
 using namespace ingot::api;
@@ -164,16 +192,8 @@ int32_t ingot_compile_file(const char *model, const char *output, const ingot_co
       return failed(compiler.takeError(), error);
     // Said before the long work, not after it.
     std::string resolved;
-    if (output && *output) {
-      std::vector<std::string> inputs = (*compiler)->source().files();
-      inputs.push_back(model);
-      for (const std::string &name : {(*compiler)->options().configFile, std::string("tokenizer.json")})
-        inputs.push_back(std::string(model) + "/" + name);
-      if ((*compiler)->options().startFrom)
-        inputs.push_back((*compiler)->options().irFile);
-      if (!weights::resolveOutput(output, inputs, resolved, error))
-        return INGOT_FAILED;
-    }
+    if (!resolveOutputs(model, output ? output : "", **compiler, resolved, error))
+      return INGOT_FAILED;
     Error failure = (*compiler)->compileToFile(resolved);
     return failure ? failed(std::move(failure), error) : INGOT_OK;
   });
@@ -201,6 +221,9 @@ int32_t ingot_inspect(const char *model, const ingot_compile_options *given, ing
         pipeline::Compiler::create(model, std::move(options));
     if (!compiler)
       return failed(compiler.takeError(), error);
+    std::string none;
+    if (!resolveOutputs(model, "", **compiler, none, error))
+      return INGOT_FAILED;
     Expected<std::string> text = (*compiler)->describe();
     if (!text)
       return failed(text.takeError(), error);

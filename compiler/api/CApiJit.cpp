@@ -53,6 +53,9 @@ static int32_t compile(const char *model, const ingot_compile_options *given, in
       pipeline::Compiler::create(model, std::move(options));
   if (!compiler)
     return failed(compiler.takeError(), error);
+  std::string none;
+  if (!resolveOutputs(model, "", **compiler, none, error))
+    return INGOT_FAILED;
   Expected<pipeline::CompiledModel> compiled = (*compiler)->compileToMemory();
   if (!compiled)
     return failed(compiled.takeError(), error);

@@ -22,6 +22,11 @@ template <typename Body> int32_t answer(char *message, size_t size, Body body) {
 int32_t readOptions(const char *model, const ingot_compile_options *given, pipeline::CompileOptions &out,
                     std::string &error);
 
+/// Finds where the file of times goes and, unless it is empty, `output`, which is stored in `resolved`. False
+/// and a message where one cannot be written or is what is read.
+bool resolveOutputs(const char *model, const std::string &output, pipeline::Compiler &compiler,
+                    std::string &resolved, std::string &error);
+
 /// Guards the state that LLVM and lld keep per process. A child that is forked must not inherit a lock of
 /// theirs that another thread holds.
 std::unique_lock<std::mutex> lockCompiler();

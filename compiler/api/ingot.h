@@ -86,6 +86,11 @@ typedef struct ingot_compile_options {
   ingot_text_fn on_text; /* the text of stop_after where no output is named */
   ingot_diagnostic_fn on_diagnostic;
   void *user;
+
+  const char *timings_file; /* JSON with the times of phases, passes and kernels; default: none */
+  double kernel_seconds;    /* a kernel that takes longer to compile is a warning; default 20 */
+  uint32_t verbose;         /* 1: a remark names the slowest kernels */
+  uint32_t reserved0;
 } ingot_compile_options;
 
 INGOT_API void ingot_compile_options_init(ingot_compile_options *options);

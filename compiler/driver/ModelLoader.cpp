@@ -11,6 +11,7 @@ namespace {
 
 /// The C API takes 0 for its default; a 0 that somebody typed is an error that the compiler words.
 int64_t typed(int64_t value) { return value ? value : -1; }
+double typed(double value) { return value != 0 ? value : -1; }
 
 void showDiagnostic(void *, int32_t severity, const char *text) {
   // Errors are the message of the call that failed.
@@ -114,6 +115,9 @@ ingot_compile_options compileOptions(const main_::LoadOptions &load, const std::
   options.context = load.context ? typed(*load.context) : 0;
   options.max_seqs = typed(load.maxSeqs);
   options.on_diagnostic = showDiagnostic;
+  options.timings_file = load.timingsFile.c_str();
+  options.kernel_seconds = load.kernelSeconds ? typed(*load.kernelSeconds) : 0;
+  options.verbose = load.verbose;
   if (!quiet) {
     options.user = &progress;
     options.on_progress = [](void *user, const char *what, const char *unit, uint64_t done, uint64_t total) {

@@ -65,6 +65,15 @@ struct CompileOptions {
   /// Folder with ingot_rt.o and the start files, for Emit::Executable.
   std::string runtimeDir;
   unsigned threads = 2;
+  /// File for the times of phases, passes and kernels as JSON (Report.h); empty: none. No option below
+  /// changes the artefact.
+  std::string timingsFile;
+  /// A remark at the end names the slowest kernels.
+  bool verbose = false;
+  /// A kernel that takes longer to compile is named by a warning.
+  double kernelSeconds = defaultKernelSeconds;
+  /// Some hundred times what the largest kernel of the known models takes.
+  static constexpr double defaultKernelSeconds = 20;
   /// Called from the compiling thread; each may be empty.
   std::function<void(const Progress &)> onProgress;
   std::function<void(const std::string &)> onIr;

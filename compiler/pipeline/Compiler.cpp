@@ -20,9 +20,13 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <sys/resource.h>
 
 using namespace llvm;
 
@@ -85,6 +89,32 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Adds what each pass took to a list.
+class PassTimes final : public mlir::PassInstrumentation {
+public:
+  PassTimes(std::vector<PassCost> &out, std::string phase, std::string isa)
+      : out(out), phase(std::move(phase)), isa(std::move(isa)) {}
+  void runBeforePass(mlir::Pass *, mlir::Operation *) override { begins.push_back(Clock::now()); }
+  void runAfterPass(mlir::Pass *pass, mlir::Operation *) override {
+    double seconds = secondsSince(begins.pop_back_val());
+    // Adaptors that only hold passes have no argument.
+    if (!pass->getArgument().empty())
+      out.push_back({phase, isa, pass->getArgument().str(), seconds});
+  }
+  void runAfterPassFailed(mlir::Pass *, mlir::Operation *) override { begins.pop_back(); }
+
+private:
+  std::vector<PassCost> &out;
+  std::string phase, isa;
+  SmallVector<Clock::time_point> begins;
+};
+
 Error optionError(const Twine &what) { return createStringError(inconvertibleErrorCode(), what); }
 
 /// Hands what is printed to a function, one dump of IR at a time.
@@ -138,9 +168,18 @@ struct Compiler::Implementation {
   };
   std::vector<Variant> variants;
   std::vector<EmittedVariant> emitted;
+  Clock::time_point began = Clock::now();
+  CompileReport report;
 
   bool stops(Phase phase) const { return options.stopAfter && *options.stopAfter == phase; }
   Phase first() const { return firstPhase(options); }
+
+  /// Adds the time since `begin` to the report.
+  void timed(Phase phase, const std::string &isa, Clock::time_point begin) {
+    report.phases.push_back({phaseName(phase), isa, secondsSince(begin)});
+  }
+  /// Warnings about slow kernels, the remark and the file of times. Called once all went well.
+  Error finish();
 
   Error runPhases(mlir::ModuleOp module, Phase from, Phase to, const std::string &isa);
   mlir::LogicalResult checkRead();
@@ -150,6 +189,7 @@ struct Compiler::Implementation {
   std::string meta();
   package::PackContents contents();
   Error printStop(StringRef output);
+  Error writeArtefact(StringRef output);
 };
 
 Error checkOptions(const CompileOptions &options) {
@@ -180,6 +220,8 @@ Error checkOptions(const CompileOptions &options) {
   if (options.stopAfter && *options.stopAfter >= Phase::Target)
     return optionError(
         "--stop-after: the latest phase that has a text is program; use --emit for what follows");
+  if (!(options.kernelSeconds > 0))
+    return optionError("--kernel-seconds: must be above 0");
   if (options.stopAfter && *options.stopAfter < firstPhase(options))
     return optionError("--stop-after: that phase comes before --start-from");
   bool perVariant = (options.stopAfter && *options.stopAfter >= Phase::Kernel) ||
@@ -194,20 +236,27 @@ Error checkOptions(const CompileOptions &options) {
 Error Compiler::Implementation::runPhases(mlir::ModuleOp module, Phase from, Phase to,
                                           const std::string &isa) {
   TextStream dumps(options.onIr);
-  mlir::PassManager manager(context.get());
-  for (int phase = static_cast<int>(from); phase <= static_cast<int>(to); ++phase)
-    addPhase(manager, static_cast<Phase>(phase), options, *registry, isa);
-  if (!options.printIrAfter.empty()) {
-    auto wanted = [names = options.printIrAfter](mlir::Pass *pass, mlir::Operation *) {
-      return is_contained(names, "all") || is_contained(names, pass->getArgument());
-    };
-    manager.enableIRPrinting([](mlir::Pass *, mlir::Operation *) { return false; }, wanted,
-                             /*printModuleScope=*/true,
-                             /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false, dumps);
+  // The phases before the kernels are the same for all variants.
+  const std::string named = from < Phase::Kernel ? "" : isa;
+  for (int number = static_cast<int>(from); number <= static_cast<int>(to); ++number) {
+    auto phase = static_cast<Phase>(number);
+    Clock::time_point begin = Clock::now();
+    mlir::PassManager manager(context.get());
+    addPhase(manager, phase, options, *registry, isa);
+    if (!options.printIrAfter.empty()) {
+      auto wanted = [names = options.printIrAfter](mlir::Pass *pass, mlir::Operation *) {
+        return is_contained(names, "all") || is_contained(names, pass->getArgument());
+      };
+      manager.enableIRPrinting([](mlir::Pass *, mlir::Operation *) { return false; }, wanted,
+                               /*printModuleScope=*/true,
+                               /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false, dumps);
+    }
+    manager.addInstrumentation(std::make_unique<PassTimes>(report.passes, phaseName(phase), named));
+    DiagnosticText diagnostics(context.get(), options);
+    if (mlir::failed(manager.run(module)))
+      return diagnostics.error("compiling failed without a message");
+    timed(phase, named, begin);
   }
-  DiagnosticText diagnostics(context.get(), options);
-  if (mlir::failed(manager.run(module)))
-    return diagnostics.error("compiling failed without a message");
   return Error::success();
 }
 
@@ -274,8 +323,10 @@ Error Compiler::Implementation::loadModule() {
 
 /// Runs up to `last` (at most Program): shared phases once, the rest per variant.
 Error Compiler::Implementation::buildVariants(Phase last) {
+  Clock::time_point begin = Clock::now();
   if (Error error = loadModule())
     return error;
+  timed(Phase::Import, "", begin);
   const std::string &any = options.targets.front();
   Phase from = std::max(first(), Phase::Model);
   if (from <= Phase::Shape)
@@ -304,18 +355,43 @@ Error Compiler::Implementation::emit() {
   if (!result)
     return result.takeError();
   emitted = std::move(*result);
+  for (const EmittedVariant &variant : emitted) {
+    report.phases.push_back({phaseName(Phase::Target), variant.code.isa, variant.cost.seconds});
+    report.variants.push_back(variant.cost);
+  }
   return Error::success();
+}
+
+Error Compiler::Implementation::finish() {
+  if (options.onDiagnostic) {
+    for (const std::string &line : report.above(options.kernelSeconds))
+      options.onDiagnostic(Severity::Warning, line);
+    if (options.verbose && !report.variants.empty())
+      options.onDiagnostic(Severity::Remark, report.slowest());
+  }
+  if (options.timingsFile.empty())
+    return Error::success();
+  report.compiler = compilerVersion();
+  report.model = source->path().str();
+  report.options = options.describe();
+  report.seconds = secondsSince(began);
+  struct rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  report.peakBytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  return support::writeFileAtomically(options.timingsFile, report.json());
 }
 
 std::string Compiler::Implementation::meta() {
   std::vector<VariantModule> list;
   for (size_t i = 0; i < variants.size(); ++i) {
-    VariantModule variant{variants[i].isa, *variants[i].module, 0, 0};
+    VariantModule variant{variants[i].isa, *variants[i].module, 0, 0, {}};
     if (i < emitted.size()) {
       variant.objectBytes = emitted[i].code.bytes.size();
       variant.scratchBytes = emitted[i].scratchBytes;
+      for (const KernelCost &kernel : emitted[i].cost.kernels)
+        variant.codeBytes[kernel.name] = kernel.codeBytes;
     }
-    list.push_back(variant);
+    list.push_back(std::move(variant));
   }
   return buildMeta(*source, options, list, compilerVersion());
 }
@@ -352,6 +428,7 @@ Compiler::Compiler(std::unique_ptr<Implementation> implementation) : self(std::m
 Compiler::~Compiler() = default;
 const import_::ModelSource &Compiler::source() const { return *self->source; }
 const CompileOptions &Compiler::options() const { return self->options; }
+void Compiler::setTimingsFile(std::string path) { self->options.timingsFile = std::move(path); }
 
 Expected<std::unique_ptr<Compiler>> Compiler::create(StringRef modelPath, CompileOptions options) {
   auto self = std::make_unique<Implementation>();
@@ -373,29 +450,38 @@ Expected<std::unique_ptr<Compiler>> Compiler::create(StringRef modelPath, Compil
 }
 
 Error Compiler::compileToFile(StringRef output) {
-  if (self->options.stopAfter)
-    return self->printStop(output);
-  if (Error error = self->emit())
+  if (Error error = self->options.stopAfter ? self->printStop(output) : self->writeArtefact(output))
     return error;
-  if (self->options.emit == Emit::Object) {
-    const ObjectCode &code = self->emitted.front().code;
+  return self->finish();
+}
+
+Error Compiler::Implementation::writeArtefact(StringRef output) {
+  if (Error error = emit())
+    return error;
+  if (options.emit == Emit::Object) {
+    const ObjectCode &code = emitted.front().code;
     return support::writeFileAtomically(output, StringRef(code.bytes.data(), code.bytes.size()));
   }
-  Expected<std::unique_ptr<FileTensorSource>> tensors = FileTensorSource::open(self->source->files());
+  Expected<std::unique_ptr<FileTensorSource>> tensors = FileTensorSource::open(source->files());
   if (!tensors)
     return tensors.takeError();
-  package::PackContents contents = self->contents();
+  Clock::time_point begin = Clock::now();
+  package::PackContents contents = this->contents();
   auto progress = [&](uint64_t done, uint64_t total) {
-    if (self->options.onProgress)
-      self->options.onProgress({"packing weights", "bytes", done, total});
+    if (options.onProgress)
+      options.onProgress({"packing weights", "bytes", done, total});
   };
-  if (self->options.emit == Emit::Executable) {
+  if (options.emit == Emit::Executable) {
     std::vector<StringRef> objects;
-    for (const EmittedVariant &variant : self->emitted)
+    for (const EmittedVariant &variant : emitted)
       objects.emplace_back(variant.code.bytes.data(), variant.code.bytes.size());
-    return package::writeExecutable(output, objects, self->options.runtimeDir, contents, **tensors, progress);
+    if (Error error =
+            package::writeExecutable(output, objects, options.runtimeDir, contents, **tensors, progress))
+      return error;
+    timed(Phase::Package, "", begin);
+    return Error::success();
   }
-  for (const EmittedVariant &variant : self->emitted)
+  for (const EmittedVariant &variant : emitted)
     contents.objects.push_back(
         {variant.code.isa, StringRef(variant.code.bytes.data(), variant.code.bytes.size())});
   Expected<std::unique_ptr<package::FileSink>> sink = package::FileSink::create(output);
@@ -404,7 +490,10 @@ Error Compiler::compileToFile(StringRef output) {
   Expected<package::PackResult> result = package::writePack(contents, **tensors, **sink, progress);
   if (!result)
     return result.takeError();
-  return (*sink)->commit(/*executable=*/false);
+  if (Error error = (*sink)->commit(/*executable=*/false))
+    return error;
+  timed(Phase::Package, "", begin);
+  return Error::success();
 }
 
 Expected<CompiledModel> Compiler::compileToMemory() {
@@ -414,6 +503,7 @@ Expected<CompiledModel> Compiler::compileToMemory() {
   if (!tensors)
     return tensors.takeError();
   CompiledModel model;
+  Clock::time_point begin = Clock::now();
   model.pack = std::make_unique<package::MemorySink>();
   Expected<package::PackResult> result =
       package::writePack(self->contents(), **tensors, *model.pack, [&](uint64_t done, uint64_t total) {
@@ -424,11 +514,16 @@ Expected<CompiledModel> Compiler::compileToMemory() {
     return result.takeError();
   for (EmittedVariant &variant : self->emitted)
     model.objects.push_back(std::move(variant.code));
+  self->timed(Phase::Package, "", begin);
+  if (Error error = self->finish())
+    return std::move(error);
   return std::move(model);
 }
 
 Expected<std::string> Compiler::describe() {
   if (Error error = self->buildVariants(Phase::Program))
+    return std::move(error);
+  if (Error error = self->finish())
     return std::move(error);
   return self->meta();
 }

@@ -53,6 +53,9 @@ public:
   const import_::ModelSource &source() const;
   const CompileOptions &options() const;
 
+  /// Replaces options().timingsFile.
+  void setTimingsFile(std::string path);
+
   /// Writes what `options.emit` says to `output`, or, with `options.stopAfter`, the IR as text
   /// (output "": to `options.onText`). Nothing is left under that name unless all went well.
   llvm::Error compileToFile(llvm::StringRef output);

@@ -15,10 +15,12 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,9 +44,24 @@ mlir::LogicalResult emitOneKernel(tile::KernelOp kernel, mlir::ModuleOp into, St
   return cpu::emitKernel(kernel, into, targetOf(isa), scratch);
 }
 
-/// Kernels whose name is in `only`, or all of them and the tables.
+using Clock = std::chrono::steady_clock;
+
+/// Seconds of a child by kernel, in the module's order, and of what is done for all at once.
+struct ChildTimes {
+  double total = 0, build = 0, lower = 0, optimize = 0, generate = 0;
+  struct Kernel {
+    double build = 0, optimize = 0, generate = 0;
+  };
+  std::vector<Kernel> kernels;
+};
+
+/// The kernel `only`, or all of them and the tables.
 mlir::LogicalResult emitModule(mlir::ModuleOp planned, StringRef isa, std::optional<StringRef> only,
-                               SmallVectorImpl<char> &bytes, uint64_t &scratchBytes) {
+                               SmallVectorImpl<char> &bytes, uint64_t &scratchBytes, ChildTimes &times) {
+  Clock::time_point begin = Clock::now();
+  auto since = [](Clock::time_point from) {
+    return std::chrono::duration<double>(Clock::now() - from).count();
+  };
   mlir::OwningOpRef<mlir::ModuleOp> code = mlir::ModuleOp::create(planned.getLoc());
   auto facts = *planned.getOps<rt::ModuleOp>().begin();
   llvm::StringMap<uint64_t> scratch;
@@ -52,14 +69,33 @@ mlir::LogicalResult emitModule(mlir::ModuleOp planned, StringRef isa, std::optio
     if (only && kernel.getSymName() != *only)
       continue;
     int64_t needed;
+    Clock::time_point kernelBegin = Clock::now();
     if (mlir::failed(emitOneKernel(kernel, *code, isa, facts.getPositions(), needed)))
       return mlir::failure();
+    times.kernels.push_back({since(kernelBegin)});
     scratch[kernel.getSymName()] = needed;
     scratchBytes = std::max<uint64_t>(scratchBytes, needed);
   }
   if (!only && mlir::failed(cpu::emitModuleTables(planned, *code, scratch, targetOf(isa), isa)))
     return mlir::failure();
-  return cpu::emitObject(*code, targetOf(isa), bytes);
+  times.build = since(begin);
+  cpu::EmitTimes emitted;
+  cpu::EmitOptions options;
+  options.times = &emitted;
+  if (mlir::failed(cpu::emitObject(*code, targetOf(isa), bytes, options)))
+    return mlir::failure();
+  times.lower = emitted.lower;
+  times.optimize = emitted.optimize;
+  times.generate = emitted.generate;
+  size_t i = 0;
+  for (auto kernel : planned.getOps<tile::KernelOp>()) {
+    if (only && kernel.getSymName() != *only)
+      continue;
+    times.kernels[i].optimize = emitted.optimizeOf.lookup(kernel.getSymName());
+    times.kernels[i++].generate = emitted.generateOf.lookup(kernel.getSymName());
+  }
+  times.total = since(begin);
+  return mlir::success();
 }
 
 /// A file that the child fills and the parent reads: first byte 1 for code, 0 for an error text.
@@ -110,7 +146,18 @@ struct Child {
   Outbox outbox;
   int status = 0;
   bool running = false;
+  uint64_t peakBytes = 0;
 };
+
+/// What a child hands over before the object's bytes: five sums, then three times for each kernel.
+constexpr size_t sums = 5, perKernel = 3;
+
+std::vector<double> flat(const ChildTimes &times) {
+  std::vector<double> values = {times.total, times.build, times.lower, times.optimize, times.generate};
+  for (const ChildTimes::Kernel &kernel : times.kernels)
+    values.insert(values.end(), {kernel.build, kernel.optimize, kernel.generate});
+  return values;
+}
 
 /// Forks; the child emits and ends.
 bool start(Child &child, mlir::ModuleOp module, StringRef isa, std::optional<StringRef> only) {
@@ -141,10 +188,13 @@ bool start(Child &child, mlir::ModuleOp module, StringRef isa, std::optional<Str
   });
   SmallVector<char, 0> bytes;
   uint64_t scratch = 0;
-  char ok = mlir::succeeded(emitModule(module, isa, only, bytes, scratch));
+  ChildTimes times;
+  char ok = mlir::succeeded(emitModule(module, isa, only, bytes, scratch, times));
   bool written = child.outbox.write(&ok, 1);
+  std::vector<double> values = flat(times);
   if (ok)
     written = written && child.outbox.write(&scratch, sizeof(scratch)) &&
+              child.outbox.write(values.data(), values.size() * sizeof(double)) &&
               child.outbox.write(bytes.data(), bytes.size());
   else
     written = written && child.outbox.write(text.data(), text.size());
@@ -152,8 +202,10 @@ bool start(Child &child, mlir::ModuleOp module, StringRef isa, std::optional<Str
 }
 
 void wait(Child &child) {
-  while (::waitpid(child.pid, &child.status, 0) < 0 && errno == EINTR)
+  struct rusage usage = {};
+  while (::wait4(child.pid, &child.status, 0, &usage) < 0 && errno == EINTR)
     ;
+  child.peakBytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   child.running = false;
 }
 
@@ -161,6 +213,45 @@ std::string outcome(int status) {
   if (WIFSIGNALED(status))
     return std::string("the code generator ended with ") + ::strsignal(WTERMSIG(status));
   return "the code generator ended with exit status " + std::to_string(WEXITSTATUS(status));
+}
+
+/// Step and parameter of a kernel's first launch.
+std::string useOf(mlir::ModuleOp module, StringRef kernel) {
+  for (auto program : module.getOps<rt::ProgramOp>())
+    for (rt::StageOp stage : rt::stagesOf(program))
+      for (auto launch : stage.block().getOps<rt::LaunchOp>()) {
+        if (launch.getKernel() != kernel)
+          continue;
+        std::string text = "rows " + std::to_string(program.getMinRows()) + ".." +
+                           std::to_string(program.getMaxRows()) + ", layer " +
+                           std::to_string(launch.getLayer());
+        if (!launch.getWeights().empty())
+          text += ", " + cast<mlir::FlatSymbolRefAttr>(launch.getWeights()[0]).getValue().str();
+        return text;
+      }
+  return "not launched";
+}
+
+EmitCost costOf(mlir::ModuleOp module, StringRef isa, ArrayRef<double> times, uint64_t peakBytes,
+                ArrayRef<char> object) {
+  EmitCost cost;
+  cost.isa = isa.str();
+  cost.seconds = times[0];
+  cost.build = times[1];
+  cost.lower = times[2];
+  cost.optimize = times[3];
+  cost.generate = times[4];
+  cost.objectBytes = object.size();
+  cost.peakBytes = peakBytes;
+  llvm::StringMap<uint64_t> code = cpu::codeBytes(object);
+  times = times.drop_front(sums);
+  for (auto kernel : module.getOps<tile::KernelOp>()) {
+    StringRef name = kernel.getSymName();
+    cost.kernels.push_back({name.str(), tile::stringifyFamily(kernel.getFamily()).str(), useOf(module, name),
+                            times[0], times[1], times[2], code.lookup(name)});
+    times = times.drop_front(perKernel);
+  }
+  return cost;
 }
 
 /// Emits one kernel after the other to find the one that ends the process.
@@ -217,8 +308,15 @@ Expected<std::vector<EmittedVariant>> emitVariants(ArrayRef<std::pair<std::strin
                                std::string(bytes.begin() + 1, bytes.end()).c_str());
     EmittedVariant variant;
     variant.code.isa = module.first;
+    mlir::ModuleOp planned = module.second;
+    auto kernels = planned.getOps<tile::KernelOp>();
+    std::vector<double> times(sums + perKernel * std::distance(kernels.begin(), kernels.end()));
+    size_t head = 1 + sizeof(uint64_t) + times.size() * sizeof(double);
+    assert(bytes.size() >= head && "the child ended well");
     std::memcpy(&variant.scratchBytes, bytes.data() + 1, sizeof(uint64_t));
-    variant.code.bytes.assign(bytes.begin() + 1 + sizeof(uint64_t), bytes.end());
+    std::memcpy(times.data(), bytes.data() + 1 + sizeof(uint64_t), times.size() * sizeof(double));
+    variant.code.bytes.assign(bytes.begin() + head, bytes.end());
+    variant.cost = costOf(planned, module.first, times, child.peakBytes, variant.code.bytes);
     result.push_back(std::move(variant));
   }
   return result;

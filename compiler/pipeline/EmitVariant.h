@@ -3,6 +3,7 @@
 #define INGOT_COMPILER_PIPELINE_EMITVARIANT_H
 
 #include "compiler/pipeline/Compiler.h"
+#include "compiler/pipeline/Report.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -12,6 +13,7 @@ namespace ingot::pipeline {
 struct EmittedVariant {
   ObjectCode code;
   uint64_t scratchBytes = 0; ///< of the kernel that needs most
+  EmitCost cost;
 };
 
 /// Emits the object of each module (after the program phase; all of one context). Each variant is emitted in

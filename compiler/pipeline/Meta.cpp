@@ -1,13 +1,11 @@
 //===- Meta.cpp - the description that an artefact carries ----------------------------------------------===//
 
 #include "compiler/pipeline/Meta.h"
+#include "compiler/pipeline/Explain.h"
 
 #include "dialects/llm/Llm.h"
 #include "dialects/rt/Rt.h"
-#include "dialects/tile/Describe.h"
 
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,13 +18,6 @@ namespace {
 
 /// JSON strings are UTF-8; names in model files need not be.
 json::Value text(StringRef value) { return json::isUTF8(value) ? value.str() : json::fixUTF8(value); }
-
-std::string printed(mlir::Attribute attribute) {
-  std::string result;
-  raw_string_ostream stream(result);
-  attribute.print(stream);
-  return result;
-}
 
 json::Object generation(const import_::GenerationConfig &config) {
   json::Object object;
@@ -84,90 +75,6 @@ json::Array tensors(const import_::ModelSource &source) {
                                 {"shape", json::Array(tensor.shape)},
                                 {"bytes", static_cast<int64_t>(tensor.bytes)}});
   return list;
-}
-
-/// What a kernel multiplies and reads, for one row.
-void describeWork(tile::KernelOp kernel, json::Object &object) {
-  for (mlir::BlockArgument weight : kernel.getWeights()) {
-    auto type = cast<qfmt::PackedType>(weight.getType());
-    if (type.isVector())
-      continue;
-    object["n"] = type.getRows();
-    object["k"] = type.getCols();
-    object["scheme"] = qfmt::schemeName(type.getScheme());
-    object["layout"] = qfmt::layoutName(type.getLayout());
-    object["weight_bytes"] = type.packedBytes();
-    if (kernel.getFamily() == tile::Family::Linear)
-      object["flops_per_row"] = 2 * type.getRows() * type.getCols();
-  }
-  json::Array fusions;
-  kernel.getBody().walk([&](mlir::Operation *op) {
-    StringRef name = op->getName().stripDialect();
-    if (!isa<tile::GridOp, tile::LoadOp, tile::StoreOp>(op))
-      fusions.push_back(name.str());
-  });
-  object["body"] = std::move(fusions);
-}
-
-json::Object explainVariant(const VariantModule &variant) {
-  mlir::ModuleOp module = variant.module;
-  struct Use {
-    json::Array programs;
-    int64_t launches = 0;
-    std::string firstParam;
-  };
-  MapVector<StringRef, Use> uses;
-  json::Array programs;
-  for (auto program : module.getOps<rt::ProgramOp>()) {
-    int64_t launches = 0;
-    SmallVector<rt::StageOp> stages = rt::stagesOf(program);
-    MapVector<StringRef, bool> seen;
-    for (rt::StageOp stage : stages)
-      for (auto launch : stage.block().getOps<rt::LaunchOp>()) {
-        Use &use = uses[launch.getKernel()];
-        ++use.launches;
-        ++launches;
-        if (!launch.getWeights().empty() && use.firstParam.empty())
-          use.firstParam = cast<mlir::FlatSymbolRefAttr>(launch.getWeights()[0]).getValue().str();
-        if (seen.insert({launch.getKernel(), true}).second)
-          use.programs.push_back(program.getMClass());
-      }
-    programs.push_back(json::Object{{"m_class", program.getMClass()},
-                                    {"min_rows", program.getMinRows()},
-                                    {"max_rows", program.getMaxRows()},
-                                    {"stages", static_cast<int64_t>(stages.size())},
-                                    {"launches", launches},
-                                    {"arena_bytes", program.getArenaBytes()},
-                                    {"private_bytes", program.getPrivateBytes()}});
-  }
-  json::Array kernels;
-  for (auto kernel : module.getOps<tile::KernelOp>()) {
-    Use &use = uses[kernel.getSymName()];
-    json::Object object{{"name", kernel.getSymName().str()},
-                        {"family", tile::stringifyFamily(kernel.getFamily()).str()},
-                        {"rows", kernel.getRows()},
-                        {"launches", use.launches},
-                        {"programs", std::move(use.programs)}};
-    if (!use.firstParam.empty())
-      object["example"] = use.firstParam;
-    if (kernel.getSchedule())
-      object["schedule"] = printed(*kernel.getSchedule());
-    if (kernel.getReason())
-      object["reason"] = kernel.getReason()->str();
-    if (kernel.getRefused()) {
-      json::Array refused;
-      mlir::ArrayAttr list = *kernel.getRefused();
-      for (mlir::Attribute one : list)
-        refused.push_back(cast<mlir::StringAttr>(one).getValue().str());
-      object["refused"] = std::move(refused);
-    }
-    describeWork(kernel, object);
-    kernels.push_back(std::move(object));
-  }
-  return json::Object{{"isa", variant.isa},
-                      {"object_bytes", static_cast<int64_t>(variant.objectBytes)},
-                      {"programs", std::move(programs)},
-                      {"kernels", std::move(kernels)}};
 }
 
 /// What the text of the model needs; the start of every description.

@@ -6,6 +6,7 @@
 #include "compiler/pipeline/CompileOptions.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <string>
 
@@ -16,7 +17,8 @@ struct VariantModule {
   std::string isa;
   mlir::ModuleOp module;
   uint64_t objectBytes = 0;
-  uint64_t scratchBytes = 0; ///< largest of its kernels, per worker
+  uint64_t scratchBytes = 0;           ///< largest of its kernels, per worker
+  llvm::StringMap<uint64_t> codeBytes; ///< of each kernel; empty before emission
 };
 
 /// The META section (runtime/abi/ingot_pack.h): what the runtime reads and what `info`, `inspect` and

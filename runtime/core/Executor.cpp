@@ -1,9 +1,13 @@
 //===- Executor.cpp -------------------------------------------------------------------------------------===//
 #include "runtime/core/Executor.h"
 #include "runtime/device/cpu/ThreadState.h"
+#include "runtime/device/cpu/Ticks.h"
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <cstring>
+#include <limits>
 
 namespace ingot::core {
 
@@ -64,6 +68,8 @@ void Executor::bind(const uint8_t *weights) {
         program.stages.push_back({l, l, p.launches[l].stage});
       program.stages.back().end = l + 1;
     }
+    for (const Stage &stage : program.stages)
+      program.launchesOfStages.push_back(stage.end - stage.begin);
     program.plans.resize(threads());
     for (unsigned w = 0; w < threads(); ++w) {
       Plan &plan = program.plans[w];
@@ -109,6 +115,9 @@ void Executor::work(unsigned worker) {
   const Program &program = programs[current];
   const Plan &plan = program.plans[worker];
   size_t last = program.stages.size();
+  uint64_t *stamp = times && !tapFn ? times->of(worker) : nullptr;
+  if (stamp)
+    *stamp++ = cpu::ticks();
   for (size_t s = 0; s < last; ++s) {
     const Stage &stage = program.stages[s];
     for (uint32_t c = stage.begin; c < stage.end; ++c) {
@@ -117,6 +126,8 @@ void Executor::work(unsigned worker) {
       if (failure.load(std::memory_order_relaxed) != 0)
         break;
       int32_t value = call.fn(step, call.args, call.part, call.parts);
+      if (stamp)
+        *stamp++ = cpu::ticks();
       if (value != 0) {
         uint64_t none = 0;
         failure.compare_exchange_strong(none, (uint64_t(call.launch) << 32 | uint32_t(value)) + 1);
@@ -124,6 +135,8 @@ void Executor::work(unsigned worker) {
     }
     if (s + 1 < last || tapFn)
       pool->barrier(worker);
+    if (stamp && s + 1 < last)
+      *stamp++ = cpu::ticks();
     if (tapFn) {
       if (worker == 0 && failure.load() == 0)
         runTaps(stage);
@@ -134,6 +147,9 @@ void Executor::work(unsigned worker) {
 
 bool Executor::run(ingot_step_v1 &s, std::string &error, const TapFn *taps) {
   assert(s.n_rows >= 1 && s.n_rows <= maxRows() && "the caller cuts steps");
+  current = programFor(s.n_rows);
+  if (times)
+    times->begin(current, threads(), programs[current].launchesOfStages, cpu::ticks());
   uint32_t highest = 0;
   for (uint32_t i = 0; i < s.n_rows; ++i)
     highest = std::max(highest, uint32_t(s.positions[i]));
@@ -143,21 +159,46 @@ bool Executor::run(ingot_step_v1 &s, std::string &error, const TapFn *taps) {
   s.rope = ropes.tables();
   step = &s;
   tapFn = taps && *taps ? taps : nullptr;
-  current = programFor(s.n_rows);
+  if (mod.programs[current].argmax_panels == 0)
+    s.flags &= ~uint32_t(INGOT_STEP_ARGMAX);
   failure.store(0);
   pool->run([](void *self, unsigned worker) { static_cast<Executor *>(self)->work(worker); }, this);
+  if (times)
+    times->end(cpu::ticks());
   step = nullptr;
   tapFn = nullptr;
+  return !failed(s, error);
+}
+
+bool Executor::failed(const ingot_step_v1 &s, std::string &error) const {
   uint64_t f = failure.load();
-  if (f != 0) {
-    uint32_t launch = uint32_t((f - 1) >> 32);
-    const ingot_launch_v1 &l = mod.programs[current].launches[launch];
-    error = std::string("kernel ") + mod.kernels[l.kernel].name + " (layer " + std::to_string(l.layer) +
-            ", launch " + std::to_string(launch) + ", " + std::to_string(s.n_rows) + " rows) failed with " +
-            std::to_string(int32_t(uint32_t(f - 1)));
+  if (f == 0)
     return false;
-  }
+  uint32_t launch = uint32_t((f - 1) >> 32);
+  const ingot_launch_v1 &l = mod.programs[current].launches[launch];
+  error = std::string("kernel ") + mod.kernels[l.kernel].name + " (layer " + std::to_string(l.layer) +
+          ", launch " + std::to_string(launch) + ", " + std::to_string(s.n_rows) + " rows) failed with " +
+          std::to_string(int32_t(uint32_t(f - 1)));
   return true;
+}
+
+bool Executor::storeLogits(ingot_step_v1 &s, std::string &error) {
+  assert((s.flags & INGOT_STEP_ARGMAX) && "the logits are there");
+  s.flags &= ~uint32_t(INGOT_STEP_ARGMAX);
+  step = &s;
+  failure.store(0);
+  pool->run(
+      [](void *self, unsigned worker) {
+        auto &e = *static_cast<Executor *>(self);
+        const Call &call = e.programs[e.current].plans[worker].calls.back();
+        if (int32_t value = call.fn(e.step, call.args, call.part, call.parts)) {
+          uint64_t none = 0;
+          e.failure.compare_exchange_strong(none, (uint64_t(call.launch) << 32 | uint32_t(value)) + 1);
+        }
+      },
+      this);
+  step = nullptr;
+  return !failed(s, error);
 }
 
 void Executor::forEach(uint32_t n, const std::function<void(uint32_t, unsigned)> &fn) {
@@ -179,6 +220,26 @@ void Executor::forEach(uint32_t n, const std::function<void(uint32_t, unsigned)>
           w.fn(i, worker);
       },
       &work);
+}
+
+ingot_argmax_v1 Executor::best(uint32_t out) const {
+  const ingot_program_v1 &p = mod.programs[current];
+  const float *row =
+      reinterpret_cast<const float *>(arena.data() + p.logits_slot) + uint64_t(out) * p.logits_stride;
+  ingot_argmax_v1 best = {-std::numeric_limits<float>::infinity(), -1};
+  uint64_t panels = p.argmax_panels, parts = threads();
+  for (uint64_t part = 0; part < parts; ++part) {
+    uint64_t begin = panels * part / parts, end = panels * (part + 1) / parts;
+    if (begin == end)
+      continue;
+    ingot_argmax_v1 entry;
+    std::memcpy(&entry, row + 16 * begin, sizeof(entry));
+    if (std::isnan(entry.value))
+      return entry;
+    if (entry.value > best.value)
+      best = entry;
+  }
+  return best;
 }
 
 const float *Executor::logits(uint32_t out) const {

@@ -10,6 +10,7 @@
 
 #include "runtime/abi/ingot_abi.h"
 #include "runtime/core/RopeTables.h"
+#include "runtime/core/StepTimes.h"
 #include "runtime/device/cpu/WorkerPool.h"
 #include "runtime/kv/KvCache.h"
 
@@ -49,20 +50,31 @@ public:
   uint32_t maxOut(uint32_t rows) const { return mod.programs[programFor(rows)].max_out; }
   kv::KvCache &cache() { return *kv; }
   const ExecutorMemory &memory() const { return held; }
+  /// For what is to run on the same threads between steps.
+  cpu::WorkerPool &workers() { return *pool; }
   /// The CPU that the stepping thread should be on, or -1; see AffinityScope.
   int callerCpu() const { return pool->callerCpu(); }
 
-  /// Runs one step. Fills step.rope and step.struct_size itself. 1 <= n_rows <= maxRows(). False and a
-  /// message that names kernel and layer where a kernel fails; the step's KV rows are undefined then. `taps`,
-  /// where given, sees every tap of the program (one more barrier at each).
+  /// Runs one step. Fills step.rope and step.struct_size itself, and clears INGOT_STEP_ARGMAX where the
+  /// program can only store logits. 1 <= n_rows <= maxRows(). False and a message that names kernel and layer
+  /// where a kernel fails; the step's KV rows are undefined then. `taps`, where given, sees every tap of the
+  /// program (one more barrier at each).
   bool run(ingot_step_v1 &step, std::string &error, const TapFn *taps = nullptr);
+
+  /// Steps without taps are timed into `t` from now on, until null is attached.
+  void attach(StepTimes *t) { times = t; }
 
   /// Calls fn(index, worker) for every index below n, spread over the workers; returns when all are done. The
   /// floating-point mode is that of kernels.
   void forEach(uint32_t n, const std::function<void(uint32_t index, unsigned worker)> &fn);
 
-  /// Logits of entry `out` of the last step's out_rows: module().vocab floats.
+  /// Logits of entry `out` of the last step's out_rows: module().vocab floats. Not after INGOT_STEP_ARGMAX.
   const float *logits(uint32_t out) const;
+  /// Best logit of entry `out` of the last step, which had INGOT_STEP_ARGMAX: what sample::argmaxFinite
+  /// finds, or NaN and the index of the first logit that is not finite.
+  ingot_argmax_v1 best(uint32_t out) const;
+  /// After a step with INGOT_STEP_ARGMAX and no other since: computes the logits after all. Clears the flag.
+  bool storeLogits(ingot_step_v1 &step, std::string &error);
 
 private:
   struct Call {
@@ -82,7 +94,8 @@ private:
   };
   struct Program {
     std::vector<Stage> stages; ///< The same for all workers.
-    std::vector<Plan> plans;   ///< Per worker.
+    std::vector<uint32_t> launchesOfStages;
+    std::vector<Plan> plans; ///< Per worker.
   };
 
   explicit Executor(const ingot_module_v1 &module) : mod(module) {}
@@ -91,6 +104,7 @@ private:
   uint8_t *resolve(uint64_t slot, unsigned worker) const;
   uint32_t programFor(uint32_t rows) const;
   void work(unsigned worker);
+  bool failed(const ingot_step_v1 &step, std::string &error) const;
   void runTaps(const Stage &stage);
 
   const ingot_module_v1 &mod;
@@ -105,6 +119,7 @@ private:
   // The step that runs.
   const ingot_step_v1 *step = nullptr;
   const TapFn *tapFn = nullptr;
+  StepTimes *times = nullptr;
   uint32_t current = 0;
   /// 0, or 1 + (launch index << 32 | the kernel's value), set by the first worker that fails.
   std::atomic<uint64_t> failure{0};

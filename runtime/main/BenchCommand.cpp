@@ -8,6 +8,7 @@
 
 #include "runtime/main/Commands.h"
 #include "runtime/main/Session.h"
+#include "runtime/main/Stepper.h"
 
 #include "runtime/device/cpu/ThreadState.h"
 
@@ -43,7 +44,7 @@ struct Test {
   int64_t tokens() const { return (prompt + generate) * batch; }
   int64_t sequences() const { return batch + mixed; }
   int64_t stepRows() const { return mixed ? prompt + batch : batch; }
-  int64_t pages() const { return sequences() * ((positions() + INGOT_KV_PAGE - 1) / INGOT_KV_PAGE); }
+  int64_t pages() const { return Stepper::pages(sequences(), positions()); }
 };
 
 /// Seconds of one repetition of a mixed test: `mixedSteps` steps of each kind.
@@ -51,109 +52,32 @@ struct MixedTimes {
   double mixed = 0, prompt = 0, generate = 0;
 };
 
-/// Sequences of equal length, stepped by hand.
-class Stepper {
-public:
-  Stepper(core::Executor &executor, const Test &test, uint32_t chunk)
-      : executor(executor), test(test), chunk(chunk) {
-    pages = (test.positions() + INGOT_KV_PAGE - 1) / INGOT_KV_PAGE;
-    stride = (pages + 3) / 4 * 4;
-    table.assign(stride * test.sequences(), 0);
-    for (int64_t s = 0; s < test.sequences(); ++s)
-      for (int64_t p = 0; p < pages; ++p)
-        table[s * stride + p] = static_cast<int32_t>(1 + s * pages + p);
-  }
-
-  /// `count` tokens of every sequence from `position` on, in as few steps as the chunk allows, logits at the
-  /// end.
-  bool prompt(int64_t position, int64_t count, std::string &error) {
-    for (int64_t s = 0; s < test.batch; ++s)
-      for (int64_t done = 0; done < count;) {
-        int64_t rows = std::min<int64_t>(count - done, std::min<int64_t>(chunk, executor.maxRows()));
-        begin();
-        add(s, position + done, rows);
-        if (!run(done + rows == count ? 1 : 0, error))
-          return false;
-        done += rows;
-      }
-    return true;
-  }
-
-  /// One token of every sequence.
-  bool generate(int64_t position, std::string &error) {
-    begin();
-    for (int64_t s = 0; s < test.batch; ++s)
-      add(s, position, 1);
-    return run(static_cast<uint32_t>(test.batch), error);
-  }
-
-  /// The last sequence's first tokens as one step, after them one token of every other sequence. Logits of
-  /// each sequence's last row.
-  bool mixed(int64_t position, bool withPrompt, bool withRunning, std::string &error) {
-    begin();
-    if (withPrompt)
-      add(test.batch, 0, test.prompt);
-    for (int64_t s = 0; s < test.batch && withRunning; ++s)
-      add(s, position, 1);
-    return run(static_cast<uint32_t>(lengths.size()), error);
-  }
-
-private:
-  void begin() {
-    tokens.clear(), positions.clear(), rowSeq.clear(), starts.assign(1, 0), lengths.clear(), blocks.clear();
-  }
-  void add(int64_t sequence, int64_t position, int64_t rows) {
-    int32_t index = static_cast<int32_t>(lengths.size());
-    for (int64_t r = 0; r < rows; ++r) {
-      // Any ids do; these are the same in every run.
-      tokens.push_back(static_cast<int32_t>((position + r) * 7919 % executor.module().vocab));
-      positions.push_back(static_cast<int32_t>(position + r));
-      rowSeq.push_back(index);
-    }
-    starts.push_back(static_cast<int32_t>(tokens.size()));
-    lengths.push_back(static_cast<int32_t>(position + rows));
-    blocks.insert(blocks.end(), table.begin() + sequence * stride, table.begin() + (sequence + 1) * stride);
-  }
-  bool run(uint32_t out, std::string &error) {
-    outRows.clear();
-    for (uint32_t o = 0; o < out; ++o)
-      outRows.push_back(static_cast<int32_t>(tokens.size() - out + o));
-    ingot_step_v1 step = {};
-    step.n_rows = static_cast<uint32_t>(tokens.size());
-    step.n_seqs = static_cast<uint32_t>(lengths.size());
-    step.n_out = out;
-    step.tokens = tokens.data();
-    step.positions = positions.data();
-    step.row_seq = rowSeq.data();
-    step.query_start = starts.data();
-    step.kv_len = lengths.data();
-    step.block_table = blocks.data();
-    step.block_stride = static_cast<uint32_t>(stride);
-    step.out_rows = outRows.data();
-    return executor.run(step, error);
-  }
-
-  core::Executor &executor;
-  const Test &test;
-  uint32_t chunk;
-  int64_t pages, stride;
-  std::vector<int32_t> table, blocks, tokens, positions, rowSeq, starts, lengths, outRows;
-};
+/// One step of a mixed test: the last sequence's first tokens, after them one token of every other sequence.
+/// Logits of each sequence's last row.
+bool mixedStep(Stepper &stepper, const Test &test, int64_t position, bool withPrompt, bool withRunning,
+               std::string &error) {
+  stepper.begin();
+  if (withPrompt)
+    stepper.add(test.batch, 0, test.prompt);
+  for (int64_t s = 0; s < test.batch && withRunning; ++s)
+    stepper.add(s, position, 1);
+  return stepper.run(static_cast<uint32_t>(withPrompt + (withRunning ? test.batch : 0)), error);
+}
 
 bool runTest(core::Executor &executor, const Test &test, uint32_t chunk, int64_t repetitions,
              std::vector<double> &rates, std::string &error) {
-  Stepper stepper(executor, test, chunk);
+  Stepper stepper(executor, test.sequences(), test.positions());
   cpu::AffinityScope affinity(executor.callerCpu());
-  if (test.depth && !stepper.prompt(0, test.depth, error))
+  if (test.depth && !stepper.prompt(test.batch, 0, test.depth, chunk, error))
     return false;
   for (int64_t repetition = -1; repetition < repetitions; ++repetition) {
     auto start = std::chrono::steady_clock::now();
-    if (test.prompt && !stepper.prompt(test.depth, test.prompt, error))
+    if (test.prompt && !stepper.prompt(test.batch, test.depth, test.prompt, chunk, error))
       return false;
     // The warm-up needs no full length.
     int64_t steps = repetition < 0 ? std::min<int64_t>(test.generate, 8) : test.generate;
     for (int64_t i = 0; i < steps; ++i)
-      if (!stepper.generate(test.depth + test.prompt + i, error))
+      if (!stepper.generate(test.batch, test.depth + test.prompt + i, error))
         return false;
     std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     if (repetition >= 0)
@@ -164,9 +88,9 @@ bool runTest(core::Executor &executor, const Test &test, uint32_t chunk, int64_t
 
 bool runMixed(core::Executor &executor, const Test &test, uint32_t chunk, int64_t repetitions,
               std::vector<MixedTimes> &times, std::string &error) {
-  Stepper stepper(executor, test, chunk);
+  Stepper stepper(executor, test.sequences(), test.positions());
   cpu::AffinityScope affinity(executor.callerCpu());
-  if (test.depth && !stepper.prompt(0, test.depth, error))
+  if (test.depth && !stepper.prompt(test.batch, 0, test.depth, chunk, error))
     return false;
   for (int64_t repetition = -1; repetition < repetitions; ++repetition) {
     MixedTimes sums;
@@ -175,7 +99,7 @@ bool runMixed(core::Executor &executor, const Test &test, uint32_t chunk, int64_
                                                   {true, false, &sums.prompt},
                                                   {false, true, &sums.generate}}) {
         auto start = std::chrono::steady_clock::now();
-        if (!stepper.mixed(test.depth + i, withPrompt, withRunning, error))
+        if (!mixedStep(stepper, test, test.depth + i, withPrompt, withRunning, error))
           return false;
         *sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       }

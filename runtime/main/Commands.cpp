@@ -35,7 +35,7 @@ int runCommand(const Options &options, ArtefactLoader &loader) {
   case Command::Inspect:
     return commandInspect(options, loader);
   case Command::Explain:
-    return commandExplain(options, loader);
+    return options.measure ? commandMeasure(options, loader) : commandExplain(options, loader);
   case Command::Compile:
     break;
   }

@@ -26,6 +26,7 @@ int commandDetokenize(const Options &options, ArtefactLoader &loader);
 int commandTemplate(const Options &options, ArtefactLoader &loader);
 int commandInspect(const Options &options, ArtefactLoader &loader);
 int commandExplain(const Options &options, ArtefactLoader &loader);
+int commandMeasure(const Options &options, ArtefactLoader &loader); ///< explain --measure
 
 /// "error: TEXT" on standard error; returns ExitError.
 int fail(const std::string &text);

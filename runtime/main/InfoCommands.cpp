@@ -1,7 +1,7 @@
-//===- InfoCommands.cpp - inspect and explain -----------------------------------------------------------===//
+//===- InfoCommands.cpp - inspect -----------------------------------------------------------------------===//
 
 #include "runtime/main/Commands.h"
-#include "runtime/main/TextModel.h"
+#include "runtime/main/Info.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -9,43 +9,6 @@
 
 namespace ingot::main_ {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string bytesText(double bytes) {
-  const char *units[] = {"B", "KB", "MB", "GB", "TB"};
-  int unit = 0;
-  while (bytes >= 1000 && unit < 4) {
-    bytes /= 1000;
-    ++unit;
-  }
-  char text[32];
-  std::snprintf(text, sizeof(text), unit ? "%.2f %s" : "%.0f %s", bytes, units[unit]);
-  return text;
-}
-
-std::string textOf(const Json &object, const char *key) {
-  auto it = object.find(key);
-  if (it == object.end() || it->is_null())
-    return "-";
-  return it->is_string() ? it->get<std::string>() : it->dump();
-}
-
-double number(const Json &object, const char *key) {
-  auto it = object.find(key);
-  return it != object.end() && it->is_number() ? it->get<double>() : 0;
-}
-
-bool load(const Options &options, ArtefactLoader &loader, Json &meta, std::string &error) {
-  std::string text;
-  if (!loader.describe(options, text, error))
-    return false;
-  meta = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (meta.is_object())
-    return true;
-  error = "the description of the model is no JSON object";
-  return false;
-}
 
 void printPlan(const Json &meta) {
   auto it = meta.find("plan");
@@ -77,7 +40,7 @@ void printPlan(const Json &meta) {
 int commandInspect(const Options &options, ArtefactLoader &loader) {
   Json meta;
   std::string error;
-  if (!load(options, loader, meta, error))
+  if (!loadMeta(options, loader, meta, error))
     return fail(error);
   if (options.json) {
     std::printf("%s\n", meta.dump(2).c_str());
@@ -130,53 +93,6 @@ int commandInspect(const Options &options, ArtefactLoader &loader) {
       std::printf("  %-44s %-6s %-16s %12s\n", textOf(tensor, "name").c_str(),
                   textOf(tensor, "scheme").c_str(), textOf(tensor, "shape").c_str(),
                   bytesText(number(tensor, "bytes")).c_str());
-  }
-  return ExitOk;
-}
-
-int commandExplain(const Options &options, ArtefactLoader &loader) {
-  Json meta;
-  std::string error;
-  if (!load(options, loader, meta, error))
-    return fail(error);
-  Json explain = meta.value("explain", Json::array());
-  if (options.json) {
-    std::printf("%s\n", explain.dump(2).c_str());
-    return ExitOk;
-  }
-  for (const Json &variant : explain) {
-    std::printf("variant %s\n", textOf(variant, "isa").c_str());
-    for (const Json &program : variant.value("programs", Json::array()))
-      std::printf("  program for up to %.0f rows: %.0f launches in %.0f stages (a barrier follows each)\n",
-                  number(program, "max_rows"), number(program, "launches"), number(program, "stages"));
-    for (const Json &kernel : variant.value("kernels", Json::array())) {
-      std::printf("  %s\n    family %s, rows %s, launched %s times\n", textOf(kernel, "name").c_str(),
-                  textOf(kernel, "family").c_str(),
-                  number(kernel, "rows") == 0 ? "at run time" : textOf(kernel, "rows").c_str(),
-                  textOf(kernel, "launches").c_str());
-      if (kernel.contains("n"))
-        std::printf("    %s x %s, %s in layout %s, %s a launch%s\n", textOf(kernel, "n").c_str(),
-                    textOf(kernel, "k").c_str(), textOf(kernel, "scheme").c_str(),
-                    textOf(kernel, "layout").c_str(), bytesText(number(kernel, "weight_bytes")).c_str(),
-                    kernel.contains("flops_per_row")
-                        ? (", " + std::to_string(static_cast<int64_t>(number(kernel, "flops_per_row"))) +
-                           " operations a row")
-                              .c_str()
-                        : "");
-      std::string body;
-      for (const Json &step : kernel.value("body", Json::array()))
-        body += (body.empty() ? "" : " -> ") + step.get<std::string>();
-      std::printf("    %s\n", body.c_str());
-      if (kernel.contains("schedule"))
-        std::printf("    schedule %s\n", textOf(kernel, "schedule").c_str());
-      if (kernel.contains("reason"))
-        std::printf("    chosen: %s\n", textOf(kernel, "reason").c_str());
-      for (const Json &refused : kernel.value("refused", Json::array()))
-        std::printf("    refused: %s\n",
-                    refused.is_string() ? refused.get<std::string>().c_str() : refused.dump().c_str());
-      if (kernel.contains("example"))
-        std::printf("    for example %s\n", textOf(kernel, "example").c_str());
-    }
   }
   return ExitOk;
 }

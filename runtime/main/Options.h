@@ -53,6 +53,9 @@ struct LoadOptions {
   bool map = false;    ///< map the weights instead of reading them
   std::string configFile = "config.json";
   std::string chatTemplateFile;
+  std::string timingsFile;               ///< where compiling writes what it took
+  std::optional<double> kernelSeconds;   ///< above it the compile of a kernel is a warning
+  bool verbose = false;                  ///< name the slowest kernels of a compile
   bool verifyWeights = false;            ///< check the hash of every packed tensor
   std::vector<std::string> compileFlags; ///< options given that only compiling can obey
 };
@@ -123,6 +126,7 @@ struct Options {
   std::vector<int64_t> ids;
   bool special = false, noBos = false;
   bool json = false, quiet = false;
+  bool measure = false; ///< explain
 };
 
 /// What to do after parsing: run a command, or end with a status (help was printed, or a message).

@@ -119,7 +119,8 @@ public:
       return result;
     }
     // `eval --ctx` is the size of a chunk.
-    for (const char *name : {"--ctx", "--kv", "--config", "--target"})
+    for (const char *name :
+         {"--ctx", "--kv", "--config", "--target", "--timings", "--kernel-seconds", "--verbose"})
       if (const CLI::Option *option = used->get_option_no_throw(name);
           option && option->count() && !(options.command == Command::Eval && name == std::string("--ctx")))
         options.load.compileFlags.push_back(name);
@@ -204,9 +205,19 @@ private:
         sub->add_option("--ctx", l.context, "positions per sequence (default: the model's, at most 4096)");
       sub->add_option("--kv", l.kvDtype, "KV cache type")->check(CLI::IsMember({"f16", "bf16", "f32"}));
       sub->add_option("--config", l.configFile, "name of the configuration in a Hugging Face directory");
+      timings(sub);
     }
     sub->add_option("--max-seqs", l.maxSeqs, "sequences that run together")->check(CLI::Range(1, 4096));
     sub->add_option("--chunk", l.chunk, "most prompt tokens in one step")->check(CLI::Range(1, 4096));
+  }
+
+  /// What a compile tells of itself: wherever one may be.
+  void timings(CLI::App *sub) {
+    sub->add_option("--timings", options.load.timingsFile,
+                    "write what phases, passes and kernels took to compile to this file, as JSON");
+    sub->add_option("--kernel-seconds", options.load.kernelSeconds,
+                    "warn of a kernel that takes longer to compile (default: 20)");
+    sub->add_flag("--verbose", options.load.verbose, "name the slowest kernels of the compile");
   }
 
   void sampling(CLI::App *sub) {
@@ -296,6 +307,7 @@ private:
       bench->add_option("--ctx", options.load.context, "positions per sequence");
       bench->add_option("--kv", options.load.kvDtype, "KV cache type")
           ->check(CLI::IsMember({"f16", "bf16", "f32"}));
+      timings(bench);
     }
     output(bench);
 
@@ -349,9 +361,29 @@ private:
     model(inspect);
     inspectLoad(inspect);
     CLI::App *explain =
-        command(Command::Explain, "explain", "each kernel, why it was chosen, what was refused");
+        command(Command::Explain, "explain",
+                "each kernel, why it was chosen, what was refused; barriers and the critical path; with "
+                "--measure where the time of real steps goes");
     model(explain);
     inspectLoad(explain);
+    measure(explain);
+  }
+
+  /// Options of explain --measure: those of bench.
+  void measure(CLI::App *explain) {
+    BenchCommand &b = options.bench;
+    CLI::Option *on = explain->add_flag(
+        "--measure", options.measure,
+        "run generation and prompt steps and print time, rates and the near limit of each kernel");
+    for (CLI::Option *option :
+         {explain->add_option("-p,--prompt", b.prompt, "prompt lengths, each one step")->delimiter(','),
+          explain->add_option("-n,--generate", b.generate, "tokens to generate")->delimiter(','),
+          explain->add_option("-b,--batch", b.batch, "sequences at a time")->delimiter(','),
+          explain->add_option("-d,--depth", b.depth, "tokens in the cache before")->delimiter(','),
+          explain->add_option("-r,--repetitions", b.repetitions, "prompt steps")->check(CLI::Range(1, 10000)),
+          explain->add_option("-t,--threads", b.threads, "worker threads")->delimiter(','),
+          explain->add_option("--isa", options.load.isa, "use this CPU variant")})
+      option->needs(on);
   }
 
   void inspectLoad(CLI::App *sub) {
@@ -362,6 +394,7 @@ private:
           ->check(CLI::IsMember({"f16", "bf16", "f32"}));
       sub->add_option("--config", options.load.configFile,
                       "name of the configuration in a Hugging Face directory");
+      timings(sub);
     }
     output(sub);
   }
