@@ -111,9 +111,15 @@ RopeKvSpec cpu::ropeKvSpec(const tile::RopeKvDesc &d) {
   s.qHeads = d.qRope.heads;
   s.headDim = d.qRope.headDim;
   s.qRope = ropeOf(d.qRope);
+  if (d.qRope.gammaWeight >= 0)
+    s.qGamma = unsigned(d.qRope.gammaWeight);
+  s.qEps = d.qRope.eps;
   if (d.kv) {
     s.kv = kvOf(d.kv);
     s.kRope = ropeOf(d.kRope);
+    if (d.kRope.gammaWeight >= 0)
+      s.kGamma = unsigned(d.kRope.gammaWeight);
+    s.kEps = d.kRope.eps;
     if (!s.headDim)
       s.headDim = s.kv.dim;
   }
@@ -138,16 +144,10 @@ LogicalResult cpu::emitRopeKvFamily(tile::KernelOp kernel, KernelBuilder &k, int
   if (d->q.slot >= 0) {
     s.q = refOf(d->q);
     s.out = {unsigned(d->out.rowsSlot), d->out.rowsStride};
-    if (d->qRope.gammaWeight >= 0)
-      s.qGamma = unsigned(d->qRope.gammaWeight);
-    s.qEps = d->qRope.eps;
   }
   if (d->kv) {
     s.k = refOf(d->k);
     s.v = refOf(d->v);
-    if (d->kRope.gammaWeight >= 0)
-      s.kGamma = unsigned(d->kRope.gammaWeight);
-    s.kEps = d->kRope.eps;
   }
   if (mlir::failed(refused(kernel, refuseRopeKv(s))))
     return failure();

@@ -56,7 +56,7 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
     if (!wide && s.gate && r.rows > 2)
       r.rows = rows == 0 ? 3 : 2;
     r.prefetch = 0; // a few long streams: the hardware sees them itself
-    if (rows == 0) // the chunk's activations stay in L2 while the panels pass
+    if (rows == 0)  // the chunk's activations stay in L2 while the panels pass
       r.chunk = std::clamp<int64_t>(393216 / (s.inStrideBytes() * r.rows), 2, 16) * r.rows;
     return r;
   }
@@ -86,6 +86,8 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
 std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &t) {
   const qfmt::SchemeGeometry &g = qfmt::geometry(s.scheme);
   std::string name = g.name;
+  if (s.argmax && (s.gate || s.residual || s.ropeKv || s.domain != RowDomain::Out))
+    return "argmax ends the kernel of a head";
   if (s.n < 1 || s.k < 1)
     return "a matrix without rows or columns";
   if (!qfmt::panelSize(s.scheme, s.k))
@@ -94,20 +96,10 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
     return "a gate needs pairs of panels: N % 32 == 0";
   if (s.ropeKv) {
     const RopeKvSpec &r = *s.ropeKv;
-    if (std::string why = refuseRopeKv(r); !why.empty())
+    if (std::string why = refuseHeadUnits(r); !why.empty())
       return why;
     if (s.gate || s.softcap != 0 || s.residual || s.domain != RowDomain::Rows)
       return "rope_kv follows the projection of the step's rows alone";
-    if (r.qGamma || r.kGamma)
-      return "per-head norms need whole heads, a panel has 16 columns";
-    if (r.qHeads < 1 || r.kv.heads < 1 || r.headDim % 16 != 0 || r.kv.vDim % 16 != 0)
-      return "heads are no whole panels of 16 columns";
-    for (const RopeParams &p : {r.qRope, r.kRope}) {
-      if (p.style != spec::RopeStyle::Interleaved)
-        return "the halves of a rotated pair lie in different panels";
-      if (p.rotaryDim != r.headDim)
-        return "a part of the head is not rotated";
-    }
     if (s.n != r.qHeads * r.headDim + r.kv.heads * (r.headDim + r.kv.vDim))
       return "q, k and v do not fill the product";
   }
@@ -178,9 +170,10 @@ llvm::SmallVector<LinearSchedule, 2> ingot::cpu::linearSchedules(const LinearSpe
 
 int64_t ingot::cpu::linearOps(const LinearSpec &s) {
   int64_t per = s.gate ? 2 : 1, rows = s.schedule.rows;
-  if (s.ropeKv) {
+  if (s.ropeKv || s.argmax) {
     LinearSpec plain = s;
     plain.ropeKv.reset();
+    plain.argmax = false;
     return linearOps(plain) + 64;
   }
   if (qfmt::geometry(s.scheme).isFloat)
@@ -224,106 +217,21 @@ LinearEpilogue::LinearEpilogue(KernelBuilder &k, const LinearSpec &spec) : k(k),
   if (spec.residual)
     residualPtr = k.slot(slot++);
   out = k.slot(slot);
-  if (!spec.ropeKv)
+  if (spec.ropeKv)
+    ropeKv.emplace(k, *spec.ropeKv, spec.rows, std::max(spec.rows, spec.schedule.rows), out, biasPtr);
+  if (!spec.argmax)
     return;
-  pages.emplace(k, spec.ropeKv->kv);
-  rows = k.nRows();
-  positions = k.stepPointer(offsetof(ingot_step_v1, positions));
-  Value tables = k.stepPointer(offsetof(ingot_step_v1, rope));
-  qTable = k.loadAt(k.ptrType(), tables, 8 * int64_t(spec.ropeKv->qRope.table));
-  kTable = k.loadAt(k.ptrType(), tables, 8 * int64_t(spec.ropeKv->kRope.table));
-  spill = k.stack(64 * 24); // a register tile has at most 24 rows
-  if (spec.rows == 0)
-    return;
-  Value table = k.stack(8 * Places * spec.rows);
-  k.forLoop(k.c64(0), k.minS(rows, k.c64(spec.rows)), 1, [&](Value row) {
-    for (int p = 0; p < Places; ++p)
-      k.storeAt(computePlace(Place(p), row), table, k.add(k.mul(row, 8 * Places), 8 * p));
-  });
-  places = table;
-}
-
-Value LinearEpilogue::computePlace(Place which, Value row) {
-  Value pos = k.extU(k.loadAt(k.i32(), positions, k.mul(row, 4)), k.i64());
-  if (which == QTable || which == KTable)
-    return k.gep(which == QTable ? qTable : kTable, k.mul(pos, spec.ropeKv->headDim * 4));
-  KvPages::Token token = pages->token(row, pos);
-  return which == Key ? pages->keys(token, k.c64(0)) : pages->values(token, k.c64(0));
-}
-
-Value LinearEpilogue::placeOf(Place which, Value row) {
-  return places ? k.loadAt(k.ptrType(), places, k.add(k.mul(row, 8 * Places), 8 * which))
-                : computePlace(which, row);
-}
-
-void LinearEpilogue::storeHeads(const TileResults &results, Value unit, Value row0, Value half) {
-  using Pred = KernelBuilder::Pred;
-  const RopeKvSpec &s = *spec.ropeKv;
-  const int64_t lanes = spec.schedule.lanes, tileRows = int64_t(results[0].size()), dim = s.headDim;
-  const int64_t qPanels = s.qHeads * dim / 16, kPanels = s.kv.heads * dim / 16;
-  auto vt = k.f32v(lanes);
-  for (int64_t u = 0; u < int64_t(results.size()); ++u) {
-    Value panel = k.add(unit, u), column = k.mul(panel, 16);
-    if (half)
-      column = k.add(column, k.mul(half, 8));
-    Value bias = spec.bias ? k.loadAt(vt, biasPtr, k.mul(column, 4), 4 * lanes) : Value();
-    llvm::SmallVector<Value> ys;
-    for (Value y : results[size_t(u)])
-      ys.push_back(bias ? k.add(y, bias) : y);
-    // Rows of a tile beyond the step have no position. Through memory, so that the code of a row exists once.
-    if (tileRows > 1)
-      for (int64_t r = 0; r < tileRows; ++r)
-        k.storeAt(ys[size_t(r)], spill, 64 * r, 4 * lanes);
-    auto forRows = [&](llvm::function_ref<void(Value y, Value row)> f) {
-      if (tileRows == 1)
-        return k.ifThen(k.cmp(Pred::slt, row0, rows), [&] { f(ys[0], row0); });
-      k.forLoop(k.c64(0), k.minS(k.sub(rows, row0), k.c64(tileRows)), 1,
-                [&](Value r) { f(k.loadAt(vt, spill, k.mul(r, 64), 4 * lanes), k.add(row0, r)); });
-    };
-    // The head of this column among those from `first` on, and the column in it.
-    auto headOf = [&](int64_t first, int64_t width) {
-      Value at = k.sub(column, k.c64(first)), head = k.div(at, k.c64(width));
-      return std::pair<Value, Value>(head, k.sub(at, k.mul(head, width)));
-    };
-    auto storeQ = [&] {
-      Value pairs = k.mul(headOf(0, dim).second, 4), at = k.mul(column, 4);
-      forRows([&](Value y, Value row) {
-        Value rotated = rotatePairs(k, y, k.loadAt(vt, placeOf(QTable, row), pairs));
-        k.storeAt(rotated, out, k.add(k.mul(row, spec.outStrideBytes()), at), 4 * lanes);
-      });
-    };
-    auto storeK = [&] {
-      std::pair<Value, Value> place = headOf(16 * qPanels, dim);
-      Value pairs = k.mul(place.second, 4);
-      Value at = k.add(k.mul(place.first, pages->headBytes()), k.mul(place.second, pages->keyStride()));
-      forRows([&](Value y, Value row) {
-        Value rotated = rotatePairs(k, y, k.loadAt(vt, placeOf(KTable, row), pairs));
-        Value key = k.fromF32(rotated, pages->element()), to = k.gep(placeOf(Key, row), at);
-        for (int64_t l = 0; l < lanes; ++l)
-          k.storeAt(k.extract(key, l), to, l * pages->keyStride());
-      });
-    };
-    auto storeV = [&] {
-      std::pair<Value, Value> place = headOf(16 * (qPanels + kPanels), s.kv.vDim);
-      Value at = k.add(k.mul(place.first, pages->headBytes()), k.mul(place.second, pages->elementBytes()));
-      forRows([&](Value y, Value row) { k.storeAt(k.fromF32(y, pages->element()), placeOf(Val, row), at); });
-    };
-    auto none = [](auto &&f) {
-      return [&f] {
-        f();
-        return KernelBuilder::Values{};
-      };
-    };
-    auto storeKv = [&] {
-      k.ifElse(k.cmp(Pred::slt, panel, k.c64(qPanels + kPanels)), none(storeK), none(storeV));
-    };
-    k.ifElse(k.cmp(Pred::slt, panel, k.c64(qPanels)), none(storeQ), none(storeKv));
-  }
+  // As many rows as tiles compute: those of whole blocks, of an M class, or of the domain.
+  Value rows = spec.rows > 0 ? k.c64(spec.block ? spec.block : roundUp(spec.rows, spec.schedule.rows))
+                             : domainRows(k, spec.domain);
+  if (spec.rows == 0 && spec.block)
+    rows = k.mul(k.div(k.add(rows, spec.block - 1), k.c64(spec.block)), spec.block);
+  argmax.emplace(k, spec.n, out, rows);
 }
 
 void LinearEpilogue::store(const TileResults &results, Value unit, Value row0, Value half) {
-  if (spec.ropeKv)
-    return storeHeads(results, unit, row0, half);
+  if (ropeKv)
+    return ropeKv->store(results, unit, row0);
   int64_t per = spec.gate ? 2 : 1, lanes = spec.schedule.lanes;
   int64_t units = int64_t(results.size()) / per, tileRows = int64_t(results[0].size());
   auto vt = k.f32v(lanes);
@@ -333,6 +241,7 @@ void LinearEpilogue::store(const TileResults &results, Value unit, Value row0, V
       at = k.add(at, k.mul(half, 32));
     return k.loadAt(vt, biasPtr, at, 4 * lanes);
   };
+  TileResults ready(argmax ? size_t(units) : 0, {}); // wait for what the step asks for
   for (int64_t u = 0; u < units; ++u) {
     Value item = k.add(unit, u);
     Value b0, b1;
@@ -356,10 +265,31 @@ void LinearEpilogue::store(const TileResults &results, Value unit, Value row0, V
       }
       if (spec.softcap != 0)
         y = emitSoftcap(k, y, spec.softcap);
+      if (argmax) {
+        ready[size_t(u)].push_back(y);
+        continue;
+      }
       Value to = k.add(at, r * spec.outStrideBytes());
       if (spec.residual)
         y = k.add(k.loadAt(vt, residualPtr, to, 4 * lanes), y);
       k.storeAt(y, out, to, 4 * lanes);
     }
   }
+  if (!argmax)
+    return;
+  Value column = k.mul(unit, 16);
+  if (half)
+    column = k.add(column, k.mul(half, 8));
+  auto update = [&] {
+    argmax->update(ready, column, row0);
+    return KernelBuilder::Values{};
+  };
+  auto storeAll = [&] {
+    Value at = k.add(k.mul(row0, spec.outStrideBytes()), k.mul(column, 4));
+    for (int64_t u = 0; u < units; ++u)
+      for (int64_t r = 0; r < tileRows; ++r)
+        k.storeAt(ready[size_t(u)][size_t(r)], out, k.add(at, r * spec.outStrideBytes() + 64 * u), 4 * lanes);
+    return KernelBuilder::Values{};
+  };
+  k.ifElse(argmax->wanted(), update, storeAll);
 }

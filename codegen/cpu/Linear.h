@@ -4,11 +4,13 @@
 // (dialects/qfmt/schemes/Schemes.h): quantized weights take int8 activations packed in blocks of `block`
 // rows, float weights take f32 rows. Epilogues in this order, each optional: bias, gate (panels of 16 gate
 // and 16 up columns alternate; the result is half as wide), softcap, residual. Every schedule gives the same
-// bits. Instead of gate, softcap and residual there may be rope_kv: the product is q, k and v side by side; q
-// and k are rotated in registers, q goes to y (as wide as q), k and v are rounded into the KV pages. Only
-// rows of the step are then written.
+// bits. Instead of gate, softcap and residual there may be rope_kv (LinearHeads.h): the product is q, k and v
+// side by side; q and k are (normalised and) rotated, q goes to y (as wide as q), k and v are rounded into
+// the KV pages. Only rows of the step are then written. In place of gate and residual, the kernel of a head may
+// have argmax (LinearArgmax.h): in a step with INGOT_STEP_ARGMAX it leaves the best column of its part, not y.
 //
-// Slots: x, residual?, y. Weights: w, bias?. Parts share the panels (pairs of panels under a gate).
+// Slots: x, residual?, y. Weights: w, bias?, gammas of q and k?. Parts share units of panels: a pair under a
+// gate, what belongs together under rope_kv, else one.
 //
 // Memory contract: act blocks are computed whole unless the tail has a smaller tile, so y (and the residual)
 // have rows up to the next multiple of `block`. Float weights read and write exactly the rows of the domain.
@@ -19,7 +21,8 @@
 #define INGOT_CODEGEN_CPU_LINEAR_H
 
 #include "codegen/cpu/KernelBuilder.h"
-#include "codegen/cpu/RopeKv.h"
+#include "codegen/cpu/LinearArgmax.h"
+#include "codegen/cpu/LinearHeads.h"
 #include "codegen/cpu/Rows.h"
 #include "codegen/cpu/spec/Math.h"
 #include "dialects/qfmt/Geometry.h"
@@ -52,12 +55,15 @@ struct LinearSpec {
   std::optional<spec::GateKind> gate;
   float softcap = 0; ///< 0: none
   bool residual = false;
-  /// qHeads, headDim, kv, qRope and kRope count; where q, k and v lie follows from them.
+  bool argmax = false; ///< a step may ask for the best column of each part alone
+  /// All but the places of q, k, v and of the result, which follow from it.
   std::optional<RopeKvSpec> ropeKv;
   bool amxInSoftware = false; ///< tests: tile operations as loops on memory
   LinearSchedule schedule;
 
   int64_t panels() const { return (n + 15) / 16; }
+  int64_t unitPanels() const { return gate ? 2 : ropeKv ? HeadUnits(*ropeKv).panels : 1; }
+  int64_t units() const { return panels() / unitPanels(); }
   int64_t width() const { return gate ? n / 2 : ropeKv ? ropeKv->qHeads * ropeKv->headDim : n; }
   int64_t outStrideBytes() const { return roundUp(width(), 16) * 4; }
   int64_t inStrideBytes() const { return roundUp(k, 16) * 4; }
@@ -94,22 +100,15 @@ public:
   /// `results` holds the panels of `units` consecutive units (two panels each under a gate).
   void store(const TileResults &results, Value unit, Value row0, Value half);
   Value weights() const { return w; }
+  /// Where there is rope_kv; a unit's panels then need not follow each other, nor be computed together.
+  LinearHeads *heads() { return ropeKv ? &*ropeKv : nullptr; }
 
 private:
-  /// What an epilogue needs of a row: the pairs of its position for q and k, and where its k and v of head 0
-  /// go.
-  enum Place { QTable, KTable, Key, Val, Places };
-  Value computePlace(Place which, Value row);
-  Value placeOf(Place which, Value row);
-  void storeHeads(const TileResults &results, Value unit, Value row0, Value half);
-
   KernelBuilder &k;
   const LinearSpec &spec;
   Value w, biasPtr, residualPtr, out;
-  // rope_kv:
-  std::optional<KvPages> pages;
-  Value rows, positions, qTable, kTable, spill;
-  Value places; ///< of the rows of an M class, found once
+  std::optional<LinearHeads> ropeKv;
+  std::optional<LinearArgmax> argmax;
 };
 
 void emitLinearQuant(KernelBuilder &k, const LinearSpec &spec);

@@ -28,7 +28,7 @@ static int64_t startBytesOf(const LinearSpec &s) {
 
 int64_t ingot::cpu::linearAmxScratchBytes(const LinearSpec &s) {
   int64_t subBlocks = s.k / 32;
-  return startBytesOf(s) + (s.schedule.chunk / s.block + (s.gate ? 2 : 1)) * subBlocks * 512 + 4 * 1024;
+  return startBytesOf(s) + (s.schedule.chunk / s.block + s.unitPanels()) * subBlocks * 512 + 4 * 1024;
 }
 
 namespace {
@@ -40,7 +40,7 @@ public:
         depth(32 / parts), subBlocks(spec.k / 32), flight(tilesInFlight(spec)) {
     aTiles = k.gep(k.scratch(), startBytesOf(spec));
     bTiles = k.gep(aTiles, spec.schedule.chunk / spec.block * subBlocks * 512);
-    cTiles = k.gep(bTiles, (spec.gate ? 2 : 1) * subBlocks * 512);
+    cTiles = k.gep(bTiles, spec.unitPanels() * subBlocks * 512);
   }
 
   /// Start values and A tiles of `count` blocks from `first` on: 32 bytes of row r at 32 r of its sub-block's
@@ -64,6 +64,8 @@ public:
   }
 
   void unit(Value unit, Value first, Value count) {
+    if (epilogue.heads())
+      return headUnit(unit, first, count);
     int64_t per = spec.gate ? 2 : 1;
     auto panelOf = [&](int64_t p) {
       return k.gep(epilogue.weights(), k.mul(k.add(k.mul(unit, per), p), weights.size.bytes));
@@ -80,6 +82,24 @@ public:
   }
 
 private:
+  void headUnit(Value unit, Value first, Value count) {
+    LinearHeads &heads = *epilogue.heads();
+    auto forPanels = [&](llvm::function_ref<void(Value i, Value panel, Value at, Value codes)> f) {
+      k.forLoop(0, heads.units.panels, 1, [&](Value i) {
+        Value panel = heads.panel(unit, i);
+        f(i, panel, k.gep(epilogue.weights(), k.mul(panel, weights.size.bytes)),
+          k.gep(bTiles, k.mul(i, subBlocks * 512)));
+      });
+    };
+    forPanels([&](Value, Value, Value at, Value codes) { unpack(at, codes); });
+    k.forLoop(k.c64(0), count, 1, [&](Value b) {
+      forPanels([&](Value i, Value panel, Value at, Value codes) {
+        heads.keep(block(at, codes, b, k.add(first, b)), heads.tile, k.c64(0), panel, i, Value());
+      });
+      heads.finish(heads.tile, unit, k.mul(k.add(first, b), spec.block), k.c64(spec.block));
+    });
+  }
+
   void unpack(Value panel, Value codes) {
     weights.forSubBlocks(panel, Value(), {}, [&](const SubBlock &sub, ValueRange) {
       Value to = k.gep(codes, k.mul(sub.index, 512));
@@ -190,7 +210,7 @@ private:
 
 void ingot::cpu::emitLinearAmx(KernelBuilder &k, const LinearSpec &spec) {
   AmxTiles tiles(k, spec);
-  std::pair<Value, Value> range = k.share(k.c64(spec.panels() / (spec.gate ? 2 : 1)));
+  std::pair<Value, Value> range = k.share(k.c64(spec.units()));
   Value blocks = k.div(k.add(domainRows(k, spec.domain), spec.block - 1), k.c64(spec.block));
   k.forLoop(k.c64(0), blocks, spec.schedule.chunk / spec.block, [&](Value b0) {
     Value count = k.minS(k.sub(blocks, b0), k.c64(spec.schedule.chunk / spec.block));

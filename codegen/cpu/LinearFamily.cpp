@@ -66,6 +66,7 @@ LogicalResult ingot::cpu::emitLinearFamily(tile::KernelOp kernel, KernelBuilder 
     s.gate = gateOf(*d->gate);
   s.softcap = d->softcap;
   s.residual = d->residual.slot >= 0;
+  s.argmax = d->argmax;
   if (d->ropeKv)
     s.ropeKv = ropeKvSpec(*d->ropeKv);
   tile::ScheduleAttr schedule = *kernel.getSchedule();
@@ -113,6 +114,8 @@ void ingot::cpu::answerLinear(const KernelQuery &q, const target::Target &t, Ker
       s.residual = true;
     else if (key == "softcap")
       s.softcap = 1;
+    else if (key == "argmax")
+      s.argmax = true;
     else if (key == "gate_silu")
       s.gate = spec::GateKind::Silu;
     else if (key == "gate_gelu")
@@ -127,6 +130,8 @@ void ingot::cpu::answerLinear(const KernelQuery &q, const target::Target &t, Ker
       s.ropeKv->qRope.style = s.ropeKv->kRope.style = spec::RopeStyle::Half;
     else if (s.ropeKv && key == "rope_interleaved")
       continue;
+    else if (s.ropeKv && key == "qk_norm")
+      s.ropeKv->qGamma = s.ropeKv->kGamma = 1;
     else {
       answer.refused.push_back("linear: no epilogue '" + key + "'");
       return;
@@ -150,7 +155,8 @@ void ingot::cpu::answerLinear(const KernelQuery &q, const target::Target &t, Ker
     c.chunk = schedule.chunk;
     c.ops = linearOps(s);
     c.cost = linearCost(s, t);
-    c.reason = row + ", tile of " + std::to_string(schedule.rows) + " rows";
+    c.reason = row + ", tile of " + std::to_string(schedule.rows) + " rows" +
+               (s.argmax ? ", logits or their arg-max" : "");
     answer.candidates.push_back(c);
   }
 }

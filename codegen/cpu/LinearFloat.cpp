@@ -19,14 +19,26 @@ namespace {
 /// Columns of one block of the chunk class: two panels of them and 12 rows lie in 32 KB of L1.
 constexpr int64_t floatScratchColumns = 128;
 
+/// Whole units, or as many panels as divide a unit that has more (rope_kv alone has such).
 int64_t panelsInFlight(const LinearSpec &spec) {
-  return std::max<int64_t>(spec.gate ? 2 : 1, spec.schedule.panels);
+  int64_t unit = spec.unitPanels(), most = std::max<int64_t>(spec.gate ? 2 : 1, spec.schedule.panels);
+  if (unit <= most)
+    return most / unit * unit;
+  while (unit % most != 0)
+    --most;
+  return most;
 }
 
 /// Bytes from row to row of the copy of a chunk's activations that the chunk class works on, 0 where it reads
 /// them in place: with a stride of 2 or 4 KB all rows of a tile would fall into the same few sets of L1.
 int64_t copyStrideBytes(const LinearSpec &spec) {
   return spec.inStrideBytes() % 2048 == 0 ? spec.inStrideBytes() + 4 * floatScratchColumns : 0;
+}
+
+/// Scratch of the chunk class: widened columns, sums, the copy of the activations, rows of a unit.
+int64_t unitRowsOffset(const LinearSpec &spec) {
+  return (floatScratchColumns + spec.schedule.chunk) * panelsInFlight(spec) * 64 +
+         spec.schedule.chunk * copyStrideBytes(spec);
 }
 
 class FloatTiles {
@@ -40,23 +52,33 @@ public:
     size = element.getIntOrFloatBitWidth() / 8;
   }
 
-  /// Rows row0 .. row0 + rows - 1 against units unit .. unit + units - 1.
-  void tile(Value unit, int64_t units, Value row0, int64_t rows) {
-    int64_t panels = units * per();
-    Value base = k.gep(epilogue.weights(), k.mul(unit, per() * panelBytes));
+  /// Panels that are computed together: those of whole units from `unit` on or, where a unit has more, some
+  /// of it from its panel `first` on.
+  struct Flight {
+    Value unit;
+    int64_t panels;
+    Value first;
+  };
+
+  /// Rows row0 .. row0 + rows - 1.
+  void tile(const Flight &f, Value row0, int64_t rows) {
+    const int64_t panels = f.panels;
+    KernelBuilder::Values bases = panelBases(f);
     Value rowBase = k.gep(x, k.mul(row0, spec.inStrideBytes()));
     KernelBuilder::Values acc(size_t(panels * rows), k.splat(k.f32v(), 0));
     acc = k.forLoop(0, spec.k, spec.schedule.unroll, acc, [&](Value column, ValueRange in) {
       KernelBuilder::Values next(in.begin(), in.end());
-      Value at = k.gep(base, k.mul(column, 16 * size));
+      KernelBuilder::Values at;
+      for (Value base : bases)
+        at.push_back(k.gep(base, k.mul(column, 16 * size)));
       Value xs = k.gep(rowBase, k.mul(column, 4));
       if (spec.schedule.prefetch && rows <= 4)
         for (int64_t p = 0; p < panels; ++p)
           for (int64_t line = 0; line < spec.schedule.unroll * 16 * size; line += 64)
-            k.prefetch(k.gep(at, p * panelBytes + spec.schedule.prefetch / panels + line), 3);
+            k.prefetch(k.gep(at[size_t(p)], spec.schedule.prefetch / panels + line), 3);
       for (int64_t u = 0; u < spec.schedule.unroll; ++u)
         for (int64_t p = 0; p < panels; ++p) {
-          Value w = k.toF32(k.loadAt(k.vec(16, element), at, p * panelBytes + u * 16 * size, 16 * size));
+          Value w = k.toF32(k.loadAt(k.vec(16, element), at[size_t(p)], u * 16 * size, 16 * size));
           for (int64_t r = 0; r < rows; ++r) {
             Value v = k.loadBroadcast(k.f32(), xs, r * spec.inStrideBytes() + 4 * u);
             next[size_t(p * rows + r)] = k.fma(w, v, next[size_t(p * rows + r)]);
@@ -67,14 +89,15 @@ public:
     TileResults results(size_t(panels), {});
     for (int64_t p = 0; p < panels; ++p)
       results[size_t(p)].assign(acc.begin() + p * rows, acc.begin() + (p + 1) * rows);
-    epilogue.store(results, unit, row0, Value());
+    store(f, results, row0, row0, epilogue.heads() ? epilogue.heads()->tile : Value());
   }
 
   /// All units of [lo, hi) for the rows 0 .. rowEnd - 1, of which there is a multiple of `rows`.
   void panelsOver(Value lo, Value hi, Value rowEnd, int64_t rows) {
-    unitsOver(lo, hi, [&](Value unit, int64_t units) {
-      k.forLoop(k.c64(0), rowEnd, rows, [&](Value row) { tile(unit, units, row, rows); });
-    });
+    unitsOver(
+        lo, hi,
+        [&](const Flight &f) { k.forLoop(k.c64(0), rowEnd, rows, [&](Value row) { tile(f, row, rows); }); },
+        [&](Value unit) { epilogue.heads()->finish(epilogue.heads()->tile, unit, k.c64(0), rowEnd); });
   }
 
   /// All units of [lo, hi) for the rows row0 .. rowEnd - 1, at most `schedule.chunk`.
@@ -92,14 +115,15 @@ public:
       from = to;
       stride = copied;
     }
-    unitsOver(lo, hi, [&](Value unit, int64_t units) {
-      int64_t panels = units * per();
-      Value base = k.gep(epilogue.weights(), k.mul(unit, per() * panelBytes));
+    Value unitRows = k.gep(wide, unitRowsOffset(spec));
+    auto flight = [&](const Flight &f) {
+      const int64_t panels = f.panels;
+      KernelBuilder::Values bases = panelBases(f);
       Value zero = k.splat(k.f32v(), 0);
       k.forLoop(k.c64(0), k.mul(count, panels), 1, [&](Value i) { k.storeAt(zero, sums, k.mul(i, 64), 64); });
       k.forLoop(0, spec.k, floatScratchColumns, [&](Value column) {
         Value columns = k.minS(k.sub(k.c64(spec.k), column), k.c64(floatScratchColumns));
-        widen(k.gep(base, k.mul(column, 16 * size)), wide, panels, columns);
+        widen(bases, k.mul(column, 16 * size), wide, columns);
         Value xs = k.gep(from, k.mul(column, 4));
         forTiles(count, spec.schedule.rows, [&](Value row, int64_t rows) {
           accumulate(wide, sums, k.gep(xs, k.mul(row, stride)), stride, panels, row, rows, columns);
@@ -111,21 +135,55 @@ public:
           for (int64_t r = 0; r < rows; ++r)
             results[size_t(p)].push_back(
                 k.loadAt(k.f32v(), sums, k.add(k.mul(row, 64 * panels), 64 * (panels * r + p)), 64));
-        epilogue.store(results, unit, k.add(row0, row), Value());
+        store(f, results, k.add(row0, row), row, unitRows);
       });
-    });
+    };
+    unitsOver(lo, hi, flight, [&](Value unit) { epilogue.heads()->finish(unitRows, unit, row0, count); });
   }
 
 private:
-  int64_t per() const { return spec.gate ? 2 : 1; }
+  /// Addresses of the panels in flight.
+  KernelBuilder::Values panelBases(const Flight &f) {
+    KernelBuilder::Values bases;
+    const int64_t per = spec.unitPanels();
+    LinearHeads *heads = epilogue.heads();
+    Value base = heads ? Value() : k.gep(epilogue.weights(), k.mul(f.unit, per * panelBytes));
+    for (int64_t p = 0; p < f.panels; ++p)
+      bases.push_back(heads ? k.gep(epilogue.weights(), k.mul(headPanel(f, p), panelBytes))
+                            : k.gep(base, p * panelBytes));
+    return bases;
+  }
 
-  /// body(unit, units) for groups of `schedule.panels` panels, then for what is left one unit at a time.
-  void unitsOver(Value lo, Value hi, llvm::function_ref<void(Value, int64_t)> body) {
-    int64_t units = std::max<int64_t>(1, spec.schedule.panels / per());
+  /// Panel p in flight of a product with heads.
+  Value headPanel(const Flight &f, int64_t p) {
+    const int64_t per = spec.unitPanels();
+    return f.first ? epilogue.heads()->panel(f.unit, k.add(f.first, p))
+                   : epilogue.heads()->panel(k.add(f.unit, p / per), k.c64(p % per));
+  }
+
+  /// Results of rows from row0 on; those of a part of a unit wait from row `waiting` of `unitRows` on.
+  void store(const Flight &f, const TileResults &results, Value row0, Value waiting, Value unitRows) {
+    if (!f.first)
+      return epilogue.store(results, f.unit, row0, Value());
+    for (int64_t p = 0; p < f.panels; ++p)
+      epilogue.heads()->keep(results[size_t(p)], unitRows, waiting, headPanel(f, p), k.add(f.first, p),
+                             Value());
+  }
+
+  /// body(panels in flight) for all units; those that do not fill a flight come one at a time. Where a unit
+  /// is more than a flight, done(unit) follows its last panel.
+  void unitsOver(Value lo, Value hi, llvm::function_ref<void(const Flight &)> body,
+                 llvm::function_ref<void(Value)> done) {
+    const int64_t per = spec.unitPanels(), panels = panelsInFlight(spec), units = panels / per;
+    if (units == 0)
+      return k.forLoop(lo, hi, 1, [&](Value unit) {
+        k.forLoop(0, per, panels, [&](Value first) { body({unit, panels, first}); });
+        done(unit);
+      });
     Value whole = k.add(lo, k.mul(k.div(k.sub(hi, lo), k.c64(units)), units));
-    k.forLoop(lo, whole, units, [&](Value unit) { body(unit, units); });
+    k.forLoop(lo, whole, units, [&](Value unit) { body({unit, panels, Value()}); });
     if (units > 1)
-      k.forLoop(whole, hi, 1, [&](Value unit) { body(unit, 1); });
+      k.forLoop(whole, hi, 1, [&](Value unit) { body({unit, per, Value()}); });
   }
 
   /// body(row, rows) for tiles of `most` rows, then for the powers of two that make up the rest.
@@ -141,14 +199,16 @@ private:
     }
   }
 
-  /// to[column][panel][16] = f32 of `columns` columns of the panels in flight.
-  void widen(Value from, Value to, int64_t panels, Value columns) {
+  /// to[column][panel][16] = f32 of `columns` columns of the panels in flight, from byte `from` of each.
+  void widen(const KernelBuilder::Values &bases, Value from, Value to, Value columns) {
+    const int64_t panels = int64_t(bases.size());
     k.forLoop(k.c64(0), columns, spec.schedule.unroll, [&](Value c) {
-      Value at = k.gep(from, k.mul(c, 16 * size)), out = k.gep(to, k.mul(c, 64 * panels));
+      Value offset = k.add(from, k.mul(c, 16 * size)), out = k.gep(to, k.mul(c, 64 * panels));
       for (int64_t p = 0; p < panels; ++p)
         for (int64_t u = 0; u < spec.schedule.unroll; ++u)
-          k.storeAt(k.toF32(k.loadAt(k.vec(16, element), at, p * panelBytes + u * 16 * size, 16 * size)), out,
-                    64 * (panels * u + p), 64);
+          k.storeAt(k.toF32(k.loadAt(k.vec(16, element), k.gep(bases[size_t(p)], offset), u * 16 * size,
+                                     16 * size)),
+                    out, 64 * (panels * u + p), 64);
     });
   }
 
@@ -192,13 +252,13 @@ private:
 int64_t ingot::cpu::linearFloatScratchBytes(const LinearSpec &spec) {
   if (spec.rows > 0)
     return 0;
-  return (floatScratchColumns + spec.schedule.chunk) * panelsInFlight(spec) * 64 +
-         spec.schedule.chunk * copyStrideBytes(spec);
+  bool parts = spec.unitPanels() > panelsInFlight(spec);
+  return unitRowsOffset(spec) + (parts ? spec.schedule.chunk * spec.unitPanels() * 64 : 0);
 }
 
 void ingot::cpu::emitLinearFloat(KernelBuilder &k, const LinearSpec &spec) {
   FloatTiles tiles(k, spec);
-  std::pair<Value, Value> range = k.share(k.c64(spec.panels() / (spec.gate ? 2 : 1)));
+  std::pair<Value, Value> range = k.share(k.c64(spec.units()));
   Value lo = range.first, hi = range.second;
   Value rows = domainRows(k, spec.domain);
   if (spec.rows > 0) { // buffers of an M class hold all its rows: compute them whole, unless there are none

@@ -143,7 +143,28 @@ public:
                       ? k.gep(acts.starts, k.add(k.mul(k.sub(b, chunk), acts.startBytes), k.mul(inBlock, 4)))
                       : Value();
     Value row0 = k.add(k.mul(b, spec.block), inBlock);
-    auto one = [&](Value half) {
+    auto halves = [&](llvm::function_ref<void(Value)> one) {
+      if (spec.schedule.lanes == 16)
+        one(Value());
+      else
+        k.forLoop(0, 2, 1, one);
+    };
+    if (LinearHeads *heads = epilogue.heads()) {
+      auto panelOf = [&](Value i) {
+        Value panel = heads->panel(unit, i);
+        halves([&](Value half) {
+          auto ys = dot(k.gep(epilogue.weights(), k.mul(panel, weights.size.bytes)), region, start, rows,
+                        half, stream);
+          heads->keep(ys, heads->tile, k.c64(0), panel, i, half);
+        });
+      };
+      if (heads->units.panels == 1)
+        panelOf(k.c64(0));
+      else
+        k.forLoop(0, heads->units.panels, 1, panelOf);
+      return heads->finish(heads->tile, unit, row0, k.c64(rows));
+    }
+    halves([&](Value half) {
       int64_t per = spec.gate ? 2 : 1;
       TileResults results;
       for (int64_t p = 0; p < per; ++p) {
@@ -152,11 +173,7 @@ public:
                               rows, half, stream));
       }
       epilogue.store(results, unit, row0, half);
-    };
-    if (spec.schedule.lanes == 16)
-      one(Value());
-    else
-      k.forLoop(0, 2, 1, one);
+    });
   }
 
 private:
@@ -242,7 +259,7 @@ private:
 void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
   using Pred = KernelBuilder::Pred;
   QuantTiles tiles(k, spec);
-  std::pair<Value, Value> range = k.share(k.c64(spec.panels() / (spec.gate ? 2 : 1)));
+  std::pair<Value, Value> range = k.share(k.c64(spec.units()));
   Value lo = range.first, hi = range.second;
   Value rows = domainRows(k, spec.domain);
   const int64_t block = spec.block, tile = spec.schedule.rows;

@@ -25,7 +25,8 @@ std::string cpu::refuseRopeKv(const RopeKvSpec &s) {
   return "";
 }
 
-Value cpu::rotatePairs(KernelBuilder &k, Value v, Value table) {
+/// Lanes 2i and 2i + 1 of `v` are pair i, those of `table` its (cos, sin): the rotated pairs.
+static Value rotatePairs(KernelBuilder &k, Value v, Value table) {
   const int64_t lanes = mlir::cast<mlir::VectorType>(v.getType()).getNumElements();
   llvm::SmallVector<int64_t> even, odd, swapped, alternate;
   for (int64_t l = 0; l < lanes; ++l) {
@@ -63,78 +64,58 @@ Value KvPages::values(const Token &token, Value head) {
   return k.gep(headOf(token, head), k.add(k.mul(token.slot, layout.vDim * elem), base));
 }
 
-namespace {
+/// Values first .. first + n - 1 of a head at `x`, normalised when `scale` is set.
+Value HeadEmitter::value(Value x, int64_t first, int64_t n) {
+  Value v = loadLanes(k, k.f32(), x, first * 4, n);
+  if (!scale)
+    return v;
+  return k.mul(k.mul(v, scale), loadLanes(k, k.f32(), gamma, first * 4, n));
+}
 
-/// Emits what is done with one head of one row.
-class HeadEmitter {
-public:
-  HeadEmitter(KernelBuilder &k, int64_t dim) : k(k), dim(dim) {}
+void HeadEmitter::normalize(Value x, Value gammaPtr, float eps) {
+  gamma = gammaPtr;
+  scale = k.broadcast(emitRmsScale(k, x, dim, eps), 16);
+}
 
-  /// Values first .. first + n - 1 of a head at `x`, normalised when `scale` is set.
-  Value value(Value x, int64_t first, int64_t n) {
-    Value v = loadLanes(k, k.f32(), x, first * 4, n);
-    if (!scale)
-      return v;
-    return k.mul(k.mul(v, scale), loadLanes(k, k.f32(), gamma, first * 4, n));
+void HeadEmitter::rotate(Value x, const RopeParams &r, Value table, Sink sink) {
+  int64_t rotated = r.rotaryDim;
+  if (r.style == spec::RopeStyle::Half)
+    rotateHalf(x, rotated / 2, table, sink);
+  else
+    rotateInterleaved(x, rotated, table, sink);
+  for (int64_t first = rotated; first < dim; first += 16) {
+    int64_t n = std::min<int64_t>(16, dim - first);
+    sink(value(x, first, n), first, n);
   }
+}
 
-  void normalize(Value x, Value gammaPtr, float eps) {
-    gamma = gammaPtr;
-    scale = k.broadcast(emitRmsScale(k, x, dim, eps), 16);
-  }
-
-  /// Reads the head at `x`, rotates it by the pairs at `table`, hands vectors to sink(values, first, n).
-  /// Every vector is read before its columns are handed over, so sink may write to `x`.
-  void rotate(Value x, const RopeParams &r, Value table,
-              llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
-    int64_t rotated = r.rotaryDim;
-    if (r.style == spec::RopeStyle::Half)
-      rotateHalf(x, rotated / 2, table, sink);
-    else
-      rotateInterleaved(x, rotated, table, sink);
-    for (int64_t first = rotated; first < dim; first += 16) {
-      int64_t n = std::min<int64_t>(16, dim - first);
-      sink(value(x, first, n), first, n);
+void HeadEmitter::rotateHalf(Value x, int64_t pairs, Value table, Sink sink) {
+  for (int64_t i = 0; i < pairs; i += 16) {
+    int64_t n = std::min<int64_t>(16, pairs - i);
+    // (c, s) pairs of 16 angles lie in two vectors.
+    Value t0 = loadLanes(k, k.f32(), table, i * 8, std::min<int64_t>(16, 2 * n));
+    Value t1 = 2 * n > 16 ? loadLanes(k, k.f32(), table, i * 8 + 64, 2 * n - 16) : k.splat(k.f32v(), 0);
+    llvm::SmallVector<int64_t> even(16), odd(16);
+    for (int64_t l = 0; l < 16; ++l) {
+      even[l] = 2 * l;
+      odd[l] = 2 * l + 1;
     }
+    Value c = k.shuffle(t0, t1, even), s = k.shuffle(t0, t1, odd);
+    Value a = value(x, i, n), b = value(x, i + pairs, n);
+    Value ra = k.fma(a, c, k.neg(k.mul(b, s)));
+    Value rb = k.fma(a, s, k.mul(b, c));
+    sink(ra, i, n);
+    sink(rb, i + pairs, n);
   }
+}
 
-private:
-  KernelBuilder &k;
-  int64_t dim;
-  Value scale, gamma;
-
-  void rotateHalf(Value x, int64_t pairs, Value table,
-                  llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
-    for (int64_t i = 0; i < pairs; i += 16) {
-      int64_t n = std::min<int64_t>(16, pairs - i);
-      // (c, s) pairs of 16 angles lie in two vectors.
-      Value t0 = loadLanes(k, k.f32(), table, i * 8, std::min<int64_t>(16, 2 * n));
-      Value t1 = 2 * n > 16 ? loadLanes(k, k.f32(), table, i * 8 + 64, 2 * n - 16) : k.splat(k.f32v(), 0);
-      llvm::SmallVector<int64_t> even(16), odd(16);
-      for (int64_t l = 0; l < 16; ++l) {
-        even[l] = 2 * l;
-        odd[l] = 2 * l + 1;
-      }
-      Value c = k.shuffle(t0, t1, even), s = k.shuffle(t0, t1, odd);
-      Value a = value(x, i, n), b = value(x, i + pairs, n);
-      Value ra = k.fma(a, c, k.neg(k.mul(b, s)));
-      Value rb = k.fma(a, s, k.mul(b, c));
-      sink(ra, i, n);
-      sink(rb, i + pairs, n);
-    }
+void HeadEmitter::rotateInterleaved(Value x, int64_t rotated, Value table, Sink sink) {
+  for (int64_t i = 0; i < rotated; i += 16) {
+    int64_t n = std::min<int64_t>(16, rotated - i);
+    Value v = value(x, i, n), t = loadLanes(k, k.f32(), table, i * 4, n);
+    sink(rotatePairs(k, v, t), i, n);
   }
-
-  void rotateInterleaved(Value x, int64_t rotated, Value table,
-                         llvm::function_ref<void(Value, int64_t, int64_t)> sink) {
-    for (int64_t i = 0; i < rotated; i += 16) {
-      int64_t n = std::min<int64_t>(16, rotated - i);
-      Value v = value(x, i, n), t = loadLanes(k, k.f32(), table, i * 4, n);
-      sink(rotatePairs(k, v, t), i, n);
-    }
-  }
-};
-
-} // namespace
+}
 
 void cpu::emitRopeKv(KernelBuilder &k, const RopeKvSpec &s) {
   assert(refuseRopeKv(s).empty() && "legality is checked before emission");

@@ -37,9 +37,6 @@ struct RopeKvSpec {
 std::string refuseRopeKv(const RopeKvSpec &spec);
 void emitRopeKv(KernelBuilder &k, const RopeKvSpec &spec);
 
-/// Lanes 2i and 2i + 1 of `v` are pair i, those of `table` its (cos, sin): the rotated pairs.
-Value rotatePairs(KernelBuilder &k, Value v, Value table);
-
 /// Where tokens lie in the pages of the launch's layer.
 class KvPages {
 public:
@@ -67,6 +64,29 @@ private:
   Type stored;
   int64_t elem;
   Value cache, rowSeq, blockTable, blockStride;
+};
+
+/// Emits what is done with one head, or with a piece of one that holds whole pairs.
+class HeadEmitter {
+public:
+  /// `dim` values; without normalize() they are taken as they are.
+  HeadEmitter(KernelBuilder &k, int64_t dim) : k(k), dim(dim) {}
+  /// From here on values are normalised: `dim` values at `x`, weights at `gamma`.
+  void normalize(Value x, Value gamma, float eps);
+  /// Reads the values at `x`, rotates those before r.rotaryDim by the (cos, sin) pairs at `table`, hands
+  /// vectors to sink(values, first, n). Every vector is read before its columns are handed over, so sink may
+  /// write to `x`.
+  void rotate(Value x, const RopeParams &r, Value table,
+              llvm::function_ref<void(Value, int64_t, int64_t)> sink);
+
+private:
+  KernelBuilder &k;
+  int64_t dim;
+  Value scale, gamma;
+  using Sink = llvm::function_ref<void(Value, int64_t, int64_t)>;
+  Value value(Value x, int64_t first, int64_t n);
+  void rotateHalf(Value x, int64_t pairs, Value table, Sink sink);
+  void rotateInterleaved(Value x, int64_t rotated, Value table, Sink sink);
 };
 
 /// Stored type of a cache.

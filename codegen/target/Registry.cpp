@@ -45,13 +45,14 @@ public:
 
   int64_t gemmBlock(const std::string &) const override { return 12; }
 
-  bool ropeInLinear(const std::string &isa) const override {
-    // Measured on a projection of 960 x 576 in Q4_1: with 16 lanes a launch and its barrier are saved at no
-    // cost; halves of a panel look up each row twice, which costs more (4 % of the projection, 13 % with 512
-    // rows). The oracle's kernels have no fused epilogues.
+  RopeInLinear ropeInLinear(const std::string &isa) const override {
     const target::Target *t = target::findTarget(isa);
-    return t && t->hasAvx512();
+    if (!t) // the oracle's kernels have no fused epilogues
+      return {"none", "the reference computes every operation by itself"};
+    return {};
   }
+
+  bool argmaxHead(const std::string &isa) const override { return target::findTarget(isa) != nullptr; }
 
 private:
   /// The oracle computes everything in f32 from unpacked f32 rows.
@@ -63,6 +64,12 @@ private:
       answer.hint = "--scheme=f32";
       return answer;
     }
+    for (const std::string &key : query.keys)
+      if (key == "argmax") {
+        answer.refused.push_back("ref: the oracle stores the logits");
+        answer.hint = "--isa, or argmax-head=false of tile-form-kernels";
+        return answer;
+      }
     KernelCandidate c;
     c.dot = query.family == "linear" ? "fma" : "";
     c.layout = matrix ? "row" : "";

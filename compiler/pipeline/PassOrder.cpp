@@ -53,7 +53,10 @@ void addPhase(mlir::OpPassManager &manager, Phase phase, const CompileOptions &o
   }
   case Phase::Kernel: {
     TileFormKernelsPassOptions form;
-    form.ropeInLinear = registry.ropeInLinear(isa);
+    RopeInLinear rope = registry.ropeInLinear(isa);
+    form.ropeInLinear = rope.units;
+    form.ropeApartReason = rope.reason;
+    form.argmaxHead = registry.argmaxHead(isa);
     manager.addPass(createTileFormKernelsPass(form));
     if (!ref)
       manager.addPass(createTileAttentionPass());

@@ -25,10 +25,9 @@ struct KernelQuery {
   int64_t k = 0;         ///< linear, embed: columns of the weight; others: columns of the first input
   std::string scheme;    ///< of the weight matrix
   int64_t actBlock = -1; ///< rows of one activation block read (linear) or written; -1: f32 rows
-  /// linear: bias, gate_silu, gate_gelu, gate_gelu_tanh, softcap, residual, in this order; or rope_kv, then
-  /// rope_half or rope_interleaved of q and of k. Others: semantic
-  /// keys that change the code: groups, residual, rope_half, rope_interleaved, qk_norm, window, softcap,
-  /// f32_out, act_out.
+  /// linear: bias, gate_silu, gate_gelu, gate_gelu_tanh, softcap, residual, argmax, in this order; or
+  /// rope_kv, then rope_half or rope_interleaved of q and of k. Others: semantic keys that change the code:
+  /// groups, residual, rope_half, rope_interleaved, qk_norm, window, softcap, f32_out, act_out.
   std::vector<std::string> keys;
   int64_t qHeads = 0, kvHeads = 0, headDim = 0, vDim = 0, rotaryDim = 0;
   std::string kvDtype; ///< f32, f16, bf16 or empty
@@ -51,6 +50,12 @@ struct KernelAnswer {
   std::string hint;
 };
 
+/// Where rope and the KV append stand in the epilogue of the projection.
+struct RopeInLinear {
+  std::string units = "all"; ///< all; pairs: only where no unit of work is a whole head; none
+  std::string reason;        ///< why others are launches of their own, for `explain`
+};
+
 class KernelRegistry {
 public:
   virtual ~KernelRegistry() = default;
@@ -59,9 +64,10 @@ public:
   virtual std::vector<std::string> targets() const = 0;
   /// Rows of one int8 activation block of the run-time-rows class on `isa` (M classes use their own rows).
   virtual int64_t gemmBlock(const std::string &isa) const = 0;
-  /// Whether rope and the KV append are faster in the epilogue of the projection than as a launch of their
-  /// own.
-  virtual bool ropeInLinear(const std::string &isa) const = 0;
+  /// Which projections of q, k and v rotate and append by themselves on `isa`, and why not all.
+  virtual RopeInLinear ropeInLinear(const std::string &isa) const = 0;
+  /// Whether the kernels of heads can leave the best column of each part in place of the logits.
+  virtual bool argmaxHead(const std::string &isa) const = 0;
 };
 
 } // namespace ingot

@@ -124,19 +124,27 @@ void readRope(RopeOp op, RopeDesc &rope) {
   rope.table = op.getTable();
 }
 
+/// The norm of each head before its rotation; `value` becomes the norm's input.
+LogicalResult readHeadNorm(Reader &r, Value &value, RopeDesc &rope) {
+  RmsNormOp op = r.take<RmsNormOp>(value);
+  if (!op)
+    return success();
+  if (op.getGroups() != rope.heads)
+    return op.emitOpError() << "groups must be the " << rope.heads << " heads";
+  rope.gammaWeight = r.weight(op.getGamma());
+  rope.eps = op.getEps().convertToFloat();
+  value = op.getX();
+  return success();
+}
+
 /// [rope of] [rms_norm of] columns.
 LogicalResult readHeads(Reader &r, Value value, Columns &cols, RopeDesc &rope) {
   if (RopeOp op = r.take<RopeOp>(value)) {
     readRope(op, rope);
     value = op.getX();
   }
-  if (RmsNormOp op = r.take<RmsNormOp>(value)) {
-    if (op.getGroups() != rope.heads)
-      return op.emitOpError() << "groups must be the " << rope.heads << " heads";
-    rope.gammaWeight = r.weight(op.getGamma());
-    rope.eps = op.getEps().convertToFloat();
-    value = op.getX();
-  }
+  if (failed(readHeadNorm(r, value, rope)))
+    return failure();
   FailureOr<Columns> c = r.columns(value);
   if (failed(c))
     return failure();
@@ -144,7 +152,7 @@ LogicalResult readHeads(Reader &r, Value value, Columns &cols, RopeDesc &rope) {
   return success();
 }
 
-/// [rope of] columns of a product, which is the same for all pieces.
+/// [rope of [rms_norm of]] columns of a product, which is the same for all pieces.
 LogicalResult readPiece(Reader &r, Value value, Columns &cols, RopeDesc *rope, Value &product) {
   if (rope) {
     FailureOr<RopeOp> op = r.want<RopeOp>(value);
@@ -152,6 +160,8 @@ LogicalResult readPiece(Reader &r, Value value, Columns &cols, RopeDesc *rope, V
       return failure();
     readRope(*op, *rope);
     value = op->getX();
+    if (failed(readHeadNorm(r, value, *rope)))
+      return failure();
   }
   FailureOr<ColumnsOp> columns = r.want<ColumnsOp>(value);
   if (failed(columns))
@@ -261,7 +271,12 @@ FailureOr<LinearDesc> describeLinear(KernelOp kernel) {
   }
   if (d.ropeKv)
     d.ropeKv->out = d.out;
-  if (AddOp add = d.ropeKv ? AddOp() : r.take<AddOp>(v)) {
+  if (ArgmaxOp op = d.ropeKv ? ArgmaxOp() : r.take<ArgmaxOp>(v)) {
+    d.argmax = true;
+    v = op.getX();
+  }
+  bool plain = !d.ropeKv && !d.argmax;
+  if (AddOp add = plain ? r.take<AddOp>(v) : AddOp()) {
     FailureOr<Columns> c = r.columns(add.getB());
     if (failed(c))
       return failure();
@@ -272,7 +287,7 @@ FailureOr<LinearDesc> describeLinear(KernelOp kernel) {
     d.softcap = op.getCap().convertToFloat();
     v = op.getX();
   }
-  if (GateInterleavedOp op = d.ropeKv ? GateInterleavedOp() : r.take<GateInterleavedOp>(v)) {
+  if (GateInterleavedOp op = plain ? r.take<GateInterleavedOp>(v) : GateInterleavedOp()) {
     d.gate = op.getKind();
     v = op.getX();
   }

@@ -81,7 +81,7 @@ struct LinearDesc {
   std::optional<GateKind> gate; ///< over [16 gate | 16 up] columns
   float softcap = 0;            ///< 0: none
   Columns residual;
-  bool argmax = false; ///< a step may ask for the best column of each part alone
+  bool argmax = false;              ///< a step may ask for the best column of each part alone
   std::optional<RopeKvDesc> ropeKv; ///< q, k, v follow each other in the product (slot -1); out is of q
   Outputs out;
 };

@@ -33,7 +33,8 @@ void Former::planRopeKv(ArrayRef<Operation *> ops) {
     consume(q);
     consumed.insert(append);
     fusedQ[first] = append;
-    if (llm::LinearOp linear = projectionOf(append, q, k)) {
+    std::string &why = apart[first];
+    if (llm::LinearOp linear = projectionOf(append, q, k, why)) {
       projections[first] = linear;
       consumed.insert(linear);
       ++fused;
@@ -64,7 +65,7 @@ Value Former::heads(Prototype &p, Value v, HeadChain &c, unsigned &weight) {
   return v;
 }
 
-LogicalResult Former::formRopeKv(llm::KvAppendOp append, HeadChain q, HeadChain k) {
+LogicalResult Former::formRopeKv(llm::KvAppendOp append, HeadChain q, HeadChain k, StringRef why) {
   SmallVector<Value> operands;
   SmallVector<Type> ins, outs, weights, results;
   SmallVector<FlatSymbolRefAttr> params;
@@ -112,6 +113,8 @@ LogicalResult Former::formRopeKv(llm::KvAppendOp append, HeadChain q, HeadChain 
   }
   Location loc = locOf({append, q.rope, q.norm, k.rope, k.norm});
   Prototype p = begin(loc, Family::RopeKv, GridUnit::RowHeads, count, Domain::Rows, ins, outs, weights);
+  if (!why.empty())
+    p.kernel.setRefusedAttr(b.getStrArrayAttr({("rope_kv of the projection: " + why).str()}));
   unsigned weight = 0;
   if (q.source)
     p.store(heads(p, p.load(p.in(operand(qv)), qv.offset, qv.width), q, weight), p.out(0));
@@ -131,36 +134,52 @@ LogicalResult Former::formRopeKv(llm::KvAppendOp append, HeadChain q, HeadChain 
   return success();
 }
 
-llm::LinearOp Former::projectionOf(llm::KvAppendOp append, HeadChain q, HeadChain k) {
-  if (!ropeInLinear || !q.rope || !k.rope || q.norm || k.norm)
-    return {};
+llm::LinearOp Former::projectionOf(llm::KvAppendOp append, HeadChain q, HeadChain k, std::string &why) {
+  auto refuse = [&](StringRef reason) {
+    why = reason.str();
+    return llm::LinearOp();
+  };
+  if (ropeInLinear.units == RopePolicy::None)
+    return refuse(ropeInLinear.reason);
+  if (!q.rope || !k.rope)
+    return refuse("q or k is not rotated");
   Value pieces[] = {q.source, k.source, append.getV()};
   auto linear = viewOf(q.source).base.getDefiningOp<llm::LinearOp>();
   if (!linear || linear.getResidual() || linear.findEpilogue(llm::EpilogueKind::Gate) ||
       linear.findEpilogue(llm::EpilogueKind::Softcap))
-    return {};
+    return refuse("q is no plain projection");
   // The slices follow each other, and nothing else reads the product.
   int64_t column = 0;
   for (Value piece : pieces) {
     auto slice = piece.getDefiningOp<llm::SliceOp>();
-    if (!slice || !piece.hasOneUse() || slice.getX() != linear.getResult() ||
-        int64_t(slice.getOffset()) != column)
-      return {};
+    if (!slice || slice.getX() != linear.getResult())
+      return refuse("q, k and v come from several linears: their weights have different schemes");
+    if (!piece.hasOneUse() || int64_t(slice.getOffset()) != column)
+      return refuse("q, k or v is read elsewhere too");
     column += llm::widthOf(piece);
   }
   if (column != llm::widthOf(linear.getResult()) || llvm::range_size(linear.getResult().getUses()) != 3 ||
       !k.rope->hasOneUse())
-    return {};
+    return refuse("q, k or v is read elsewhere too");
   llm::KvType type = append.getKv().getType();
-  if (type.getDim() % 16 || type.getVDim() % 16)
-    return {};
+  const int64_t dim = type.getDim();
+  if (dim % 16 || type.getVDim() % 16)
+    return refuse("heads are no whole panels of 16 columns");
+  bool wholeHeads = q.norm || k.norm;
   for (llm::RopeOp rope : {q.rope, k.rope}) {
     llm::RopeAttr attr = rope.getRope();
-    if (attr.getStyle() != llm::RopeStyle::Interleaved ||
-        int64_t(attr.getHeadDim()) != int64_t(type.getDim()) ||
-        int64_t(attr.getRotaryDim()) != int64_t(type.getDim()))
-      return {};
+    bool half = attr.getStyle() == llm::RopeStyle::Half;
+    if (int64_t(attr.getHeadDim()) != dim || attr.getStyle() != q.rope.getRope().getStyle())
+      return refuse("q and k are rotated in different ways");
+    wholeHeads |= int64_t(attr.getRotaryDim()) != dim || (half && dim % 32);
   }
+  const int64_t unit = wholeHeads                                                   ? dim
+                       : q.rope.getRope().getStyle() == llm::RopeStyle::Interleaved ? 16
+                                                                                    : 32;
+  if (type.getVDim() % unit)
+    return refuse("heads of v are no whole units of work");
+  if (wholeHeads && ropeInLinear.units == RopePolicy::Pairs)
+    return refuse(ropeInLinear.reason);
   return linear;
 }
 
@@ -181,9 +200,18 @@ LogicalResult Former::formLinearRopeKv(llm::LinearOp op, llm::KvAppendOp append,
     weights.push_back(*bias);
     params.push_back(op.getBiasAttr());
   }
+  unsigned weight = weights.size(); // gammas follow
+  for (HeadChain *c : {&q, &k})
+    if (c->norm) {
+      FailureOr<qfmt::PackedType> gamma = paramType(c->norm, c->norm.getGammaAttr());
+      if (failed(gamma))
+        return failure();
+      weights.push_back(*gamma);
+      params.push_back(c->norm.getGammaAttr());
+    }
   llm::KvType type = append.getKv().getType();
   Value rotated = q.rope.getResult();
-  Prototype p = begin(locOf({op, append, q.rope, k.rope}), Family::Linear, GridUnit::Panels,
+  Prototype p = begin(locOf({op, append, q.rope, q.norm, k.rope, k.norm}), Family::Linear, GridUnit::Panels,
                       (w->getRows() + 15) / 16, domainOf(*x), {*slot}, {rowsOf(rotated)}, weights);
   Value product = dot(p, w->getRows());
   if (op.getBiasAttr())
@@ -192,7 +220,6 @@ LogicalResult Former::formLinearRopeKv(llm::LinearOp op, llm::KvAppendOp append,
     View v = viewOf(from);
     return ColumnsOp::create(p.b, p.loc, fragOf(b.getContext(), v.width), product, v.offset);
   };
-  unsigned weight = 0; // no norms
   p.store(heads(p, piece(q.source), q, weight), p.out(0));
   Value kk = heads(p, piece(k.source), k, weight);
   KvStoreOp::create(p.b, p.loc, kk, piece(append.getV()), kvAttr(type));
@@ -208,7 +235,8 @@ LogicalResult Former::formAttention(llm::AttentionOp op) {
   if (auto it = fusedQ.find(op); it != fusedQ.end()) {
     HeadChain q = chainOf(op.getQ()), k = chainOf(it->second.getK());
     llm::LinearOp linear = projections.lookup(op);
-    if (failed(linear ? formLinearRopeKv(linear, it->second, q, k) : formRopeKv(it->second, q, k)))
+    if (failed(linear ? formLinearRopeKv(linear, it->second, q, k)
+                      : formRopeKv(it->second, q, k, apart.lookup(op))))
       return failure();
   }
   View q = viewOf(op.getQ());

@@ -139,8 +139,15 @@ struct FormKernels : transforms::impl::TileFormKernelsPassBase<FormKernels> {
     SymbolTableCollection tables;
     SmallVector<RopeTableOp> ropes(module.getOps<RopeTableOp>());
     int64_t counter = 0, fused = 0;
+    RopePolicy rope{RopePolicy::All, ropeApartReason};
+    if (ropeInLinear == "none" || ropeInLinear == "pairs") {
+      rope.units = ropeInLinear == "none" ? RopePolicy::None : RopePolicy::Pairs;
+    } else if (ropeInLinear != "all") {
+      module.emitError() << "rope-in-linear is all, pairs or none, not '" << ropeInLinear << "'";
+      return signalPassFailure();
+    }
     for (auto step : llvm::make_early_inc_range(module.getOps<llm::StepOp>()))
-      if (failed(Former(module, step, tables, ropes, counter, fused, ropeInLinear).run()))
+      if (failed(Former(module, step, tables, ropes, counter, fused, rope, argmaxHead).run()))
         return signalPassFailure();
     numKernels += counter;
     numFused += fused;

@@ -35,6 +35,12 @@ struct HeadChain {
   mlir::Value source;
 };
 
+/// Which projections rotate and append by themselves, and why the others do not.
+struct RopePolicy {
+  enum Units { None, Pairs, All } units = All;
+  llvm::StringRef reason;
+};
+
 class Former {
   template <typename T> using SmallVector = llvm::SmallVector<T>;
   template <typename T> using ArrayRef = llvm::ArrayRef<T>;
@@ -47,9 +53,10 @@ class Former {
 
 public:
   Former(mlir::ModuleOp module, llm::StepOp step, mlir::SymbolTableCollection &tables,
-         llvm::SmallVectorImpl<RopeTableOp> &ropes, int64_t &counter, int64_t &fused, bool ropeInLinear)
+         llvm::SmallVectorImpl<RopeTableOp> &ropes, int64_t &counter, int64_t &fused, RopePolicy ropeInLinear,
+         bool argmaxHead)
       : module(module), step(step), tables(tables), ropes(ropes), counter(counter), fused(fused),
-        ropeInLinear(ropeInLinear), mb(module.getContext()), b(module.getContext()) {
+        ropeInLinear(ropeInLinear), argmaxHead(argmaxHead), mb(module.getContext()), b(module.getContext()) {
     mb.setInsertionPoint(step);
     rows = int64_t(step.getRows()) > kReplicatedRows ? 0 : int64_t(step.getRows());
     if (llm::ConfigOp config = llm::findConfig(module))
@@ -165,11 +172,11 @@ private:
   void planRopeKv(ArrayRef<Operation *> ops);
   int64_t ropeTable(llm::RopeAttr rope);
   Value heads(Prototype &p, Value v, HeadChain &c, unsigned &weight);
-  /// `append` may be null (q alone); `q.source` may be null (k and v alone).
-  LogicalResult formRopeKv(llm::KvAppendOp append, HeadChain q, HeadChain k);
-  /// The projection of q, k and v whose kernel can rotate q and k and append k and v, or null: its result is
-  /// read by nothing else, there are no norms, and pairs and heads do not cross panels.
-  llm::LinearOp projectionOf(llm::KvAppendOp append, HeadChain q, HeadChain k);
+  /// `append` may be null (q alone); `q.source` may be null (k and v alone). `why` it is no epilogue.
+  LogicalResult formRopeKv(llm::KvAppendOp append, HeadChain q, HeadChain k, llvm::StringRef why = "");
+  /// The projection of q, k and v whose kernel rotates q and k and appends k and v, or null with a reason:
+  /// its result is read by nothing else, and heads are whole panels.
+  llm::LinearOp projectionOf(llm::KvAppendOp append, HeadChain q, HeadChain k, std::string &why);
   LogicalResult formLinearRopeKv(llm::LinearOp op, llm::KvAppendOp append, HeadChain q, HeadChain k);
   LogicalResult formAttention(llm::AttentionOp op);
   /// Ops that only this chain uses; `value` itself may have one more user, its consumer.
@@ -193,7 +200,8 @@ private:
   mlir::SymbolTableCollection &tables;
   llvm::SmallVectorImpl<RopeTableOp> &ropes;
   int64_t &counter, &fused;
-  bool ropeInLinear;
+  RopePolicy ropeInLinear;
+  bool argmaxHead;
   mlir::OpBuilder mb, b; ///< at module level; in the step
   int64_t rows = 0, layer = 0, lastLayer = 0;
   llvm::DenseSet<Operation *> consumed; ///< formed with another op; looked up only, as the next two
@@ -201,6 +209,7 @@ private:
   llvm::DenseSet<Value> outDomain;
   llvm::DenseMap<llm::AttentionOp, llm::KvAppendOp> fusedQ;
   llvm::DenseMap<llm::AttentionOp, llm::LinearOp> projections;
+  llvm::DenseMap<llm::AttentionOp, std::string> apart; ///< why there is no projection
   Operation *scaledEmbed = nullptr;
 };
 

@@ -22,9 +22,28 @@ def TileFormKernelsPass : Pass<"tile-form-kernels", "::mlir::ModuleOp"> {
     ```
     Launches of M classes up to 8 that are cheaper than a barrier (norm, quantize, elementwise, select) are
     `replicated`. An op variant that no kernel body can say is an error that names it.
+
+    The head whose result the step returns ends in `tile.argmax` (`argmax-head`), so that a step of which nothing but
+    the best token of each row is wanted stores no logits:
+    ```mlir
+    %l = llm.logits %r, @head {softcap = 30.0 : f32} : !llm.act<64, <...>> -> tensor<?x96xf32>
+    llm.return %l
+    ```
+    becomes a launch of
+    ```mlir
+    %0 = tile.dot undecided %x, %w : !tile.act<64, <...>>, !qfmt.packed<96x64, q8_0, row> -> !tile.frag<96>
+    %1 = tile.softcap %0 {cap = 30.0 : f32} : !tile.frag<96>
+    %2 = tile.argmax %1 : !tile.frag<96>
+    tile.store %2, %y : !tile.frag<96>, !tile.rows<96>
+    ```
   }];
-  let options = [Option<"ropeInLinear", "rope-in-linear", "bool", /*default=*/"true",
-                        "rope and kv_append in the epilogue of the projection">];
+  let options = [Option<"ropeInLinear", "rope-in-linear", "std::string", /*default=*/"\"all\"",
+                        "rope and kv_append in the epilogue of the projection: all, pairs (where no unit of work is a "
+                        "whole head) or none">,
+                 Option<"ropeApartReason", "rope-apart-reason", "std::string", /*default=*/"\"rope-in-linear\"",
+                        "why the others are launches of their own, for `refused`">,
+                 Option<"argmaxHead", "argmax-head", "bool", /*default=*/"true",
+                        "arg-max in the epilogue of the head">];
   let dependentDialects = ["::ingot::tile::TileDialect"];
   let statistics = [Statistic<"numKernels", "kernels", "prototypes formed">,
                     Statistic<"numFused", "fused-ops", "ops that share a kernel with another op">];

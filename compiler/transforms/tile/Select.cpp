@@ -83,12 +83,16 @@ KernelQuery queryOf(KernelOp kernel, StringRef isa) {
       q.keys.push_back("softcap");
     if (d.residual.slot >= 0)
       q.keys.push_back("residual");
+    if (d.argmax)
+      q.keys.push_back("argmax");
     if (d.ropeKv) {
       addKv(q, d.ropeKv->kv, d.ropeKv->qRope.heads);
       q.rotaryDim = d.ropeKv->qRope.rotaryDim;
       q.keys.push_back("rope_kv");
       for (const RopeDesc *r : {&d.ropeKv->qRope, &d.ropeKv->kRope})
         q.keys.push_back(r->style == RopeStyle::Half ? "rope_half" : "rope_interleaved");
+      if (d.ropeKv->qRope.gammaWeight >= 0 || d.ropeKv->kRope.gammaWeight >= 0)
+        q.keys.push_back("qk_norm");
     }
     break;
   }
@@ -223,7 +227,12 @@ struct Select : transforms::impl::TileSelectPassBase<Select> {
     llvm::raw_string_ostream os(reason);
     os << best->reason << llvm::format(" (%.0f ns)", best->cost);
     kernel.setReason(reason);
-    SmallVector<StringRef> refused(answer.refused.begin(), answer.refused.end());
+    // What tile-form-kernels refused comes first.
+    SmallVector<StringRef> refused;
+    if (std::optional<ArrayAttr> formed = kernel.getRefused())
+      for (Attribute one : *formed)
+        refused.push_back(cast<StringAttr>(one).getValue());
+    refused.append(answer.refused.begin(), answer.refused.end());
     if (!refused.empty())
       kernel.setRefusedAttr(b.getStrArrayAttr(refused));
     ++numSelected;

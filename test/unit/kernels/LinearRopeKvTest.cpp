@@ -12,33 +12,63 @@ using qfmt::Scheme;
 
 namespace {
 
+struct Heads {
+  int64_t q, kv, dim, rotary;
+  spec::RopeStyle style;
+  bool qNorm, kNorm;
+  int64_t panels; ///< of one unit
+  int64_t qWidth() const { return q * dim; }
+  int64_t width() const { return (q + 2 * kv) * dim; }
+};
+
+/// Panels of q, k and v are no multiples of the panels in flight.
+const Heads kNeighbours = {3, 2, 32, 32, spec::RopeStyle::Interleaved, false, false, 1};
+const Heads kOthers[] = {
+    {3, 1, 64, 64, spec::RopeStyle::Half, false, false, 2}, // two units a head
+    {1, 2, 96, 96, spec::RopeStyle::Half, false, false, 2}, // halves three panels apart
+    {3, 2, 16, 16, spec::RopeStyle::Half, false, false, 1}, // both halves in one panel
+    {2, 1, 48, 48, spec::RopeStyle::Half, false, false, 3}, // halves end inside panels
+    {2, 1, 64, 32, spec::RopeStyle::Half, false, false, 4}, // half of the head is rotated
+    {2, 1, 48, 20, spec::RopeStyle::Interleaved, false, false, 3},
+    {3, 1, 64, 64, spec::RopeStyle::Half, true, true, 4},
+    {1, 1, 256, 256, spec::RopeStyle::Half, true, true, 16},
+    {2, 1, 32, 32, spec::RopeStyle::Interleaved, false, true, 2}, // one norm
+    {2, 1, 80, 64, spec::RopeStyle::Half, true, false, 5},
+};
+
 struct Case {
   Scheme scheme;
   int64_t rows; ///< M class, 0: chunk
   spec::KvType type;
   bool bias, amx;
+  Heads heads = kNeighbours;
 };
 
-/// 3 query and 2 kv heads of 32: panels of q, k and v are no multiples of the four in flight.
-constexpr int64_t kQHeads = 3, kKvHeads = 2, kDim = 32, kQ = kQHeads * kDim, kKv = kKvHeads * kDim;
-
-RopeKvSpec headsSpec(spec::KvType type) {
+RopeKvSpec headsSpec(const Case &c) {
+  const Heads &h = c.heads;
   RopeKvSpec s;
-  s.qHeads = kQHeads;
-  s.headDim = kDim;
-  s.kv = {kKvHeads, kDim, kDim, type};
-  s.qRope = s.kRope = {spec::RopeStyle::Interleaved, kDim, 1};
-  s.q = {0, kQ + 2 * kKv, 0};
-  s.k = {0, kQ + 2 * kKv, kQ};
-  s.v = {0, kQ + 2 * kKv, kQ + kKv};
-  s.out = {1, kQ};
+  s.qHeads = h.q;
+  s.headDim = h.dim;
+  s.kv = {h.kv, h.dim, h.dim, c.type};
+  s.qRope = s.kRope = {h.style, h.rotary, 1};
+  s.q = {0, h.width(), 0};
+  s.k = {0, h.width(), h.qWidth()};
+  s.v = {0, h.width(), h.qWidth() + h.kv * h.dim};
+  s.out = {1, h.qWidth()};
+  unsigned weight = 0;
+  if (h.qNorm)
+    s.qGamma = weight++;
+  if (h.kNorm)
+    s.kGamma = weight++;
+  s.qEps = 1e-6f;
+  s.kEps = 1e-5f;
   return s;
 }
 
 LinearSpec linearSpec(const Case &c, const target::Target &t) {
   const qfmt::SchemeGeometry &g = qfmt::geometry(c.scheme);
   LinearSpec s;
-  s.n = kQ + 2 * kKv;
+  s.n = c.heads.width();
   s.k = g.blockElems == 256 ? 256 : 96;
   s.scheme = c.scheme;
   s.rows = c.rows;
@@ -51,7 +81,10 @@ LinearSpec linearSpec(const Case &c, const target::Target &t) {
 
 LinearSpec fusedSpec(const Case &c, const target::Target &t) {
   LinearSpec s = linearSpec(c, t);
-  s.ropeKv = headsSpec(c.type);
+  s.ropeKv = headsSpec(c);
+  for (std::optional<unsigned> *gamma : {&s.ropeKv->qGamma, &s.ropeKv->kGamma})
+    if (*gamma)
+      **gamma += c.bias ? 2 : 1;
   return s;
 }
 
@@ -64,8 +97,21 @@ std::vector<Case> casesOf(const target::Target &t) {
     cases.push_back({Scheme::F16, rows, spec::KvType::F32, true, false});
     cases.push_back({Scheme::F32, rows, spec::KvType::F16, false, false});
   }
-  if (t.hasAvx512())
+  const Scheme schemes[] = {Scheme::Q8_0, Scheme::F16, Scheme::Q6_K, Scheme::BF16, Scheme::Q4_1};
+  const spec::KvType types[] = {spec::KvType::F16, spec::KvType::F32, spec::KvType::Bf16};
+  size_t i = 0;
+  for (const Heads &heads : kOthers) {
+    for (int64_t rows : {1, 2, 4, 8, 0}) {
+      cases.push_back({schemes[i % 5], rows, types[i % 3], i % 2 == 1, false, heads});
+      ++i;
+    }
+    ++i;
+  }
+  if (t.hasAvx512()) {
     cases.push_back({Scheme::Q4_K, 0, spec::KvType::F16, true, true});
+    for (const Heads &heads : kOthers)
+      cases.push_back({++i % 2 ? Scheme::Q4_K : Scheme::Q5_0, 0, types[i % 3], i % 2 == 1, true, heads});
+  }
   return cases;
 }
 
@@ -124,12 +170,13 @@ TEST_P(LinearRopeKv, EqualsTheTwoKernels) {
   for (size_t i = 0; i < cases.size(); ++i) {
     LinearSpec plain = linearSpec(cases[i], tgt), fused = fusedSpec(cases[i], tgt);
     ASSERT_EQ(refuseLinear(fused, tgt), "");
+    ASSERT_EQ(fused.unitPanels(), cases[i].heads.panels);
     std::string n = std::to_string(i);
     KernelBuilder a(set.module(), "linear" + n, tgt);
     emitLinear(a, plain);
     a.finish();
     KernelBuilder b(set.module(), "rope" + n, tgt);
-    emitRopeKv(b, headsSpec(cases[i].type));
+    emitRopeKv(b, headsSpec(cases[i]));
     b.finish();
     KernelBuilder c(set.module(), "fused" + n, tgt);
     emitLinear(c, fused);
@@ -139,13 +186,15 @@ TEST_P(LinearRopeKv, EqualsTheTwoKernels) {
   for (size_t i = 0; i < cases.size(); ++i) {
     LinearSpec s = fusedSpec(cases[i], tgt);
     std::string n = std::to_string(i);
+    const int64_t kQ = cases[i].heads.qWidth(), kDim = cases[i].heads.dim;
     uint64_t seed = i;
     for (const std::vector<Batch::Seq> &seqs : batchesOf(s.rows)) {
-      Batch batch(seqs, ++seed, int(kDim));
+      Batch batch(seqs, ++seed, int(cases[i].heads.rotary));
       const int64_t rows = batch.rows();
       const int64_t capacity = s.rows ? s.rows : roundUp(rows, std::max<int64_t>(s.block, 1));
       Buffer<uint8_t> weights = randomWeights(s, batch.rng);
-      RowBuffer x(size_t(capacity), s.k), product(size_t(capacity), s.n), wantQ(size_t(capacity), kQ);
+      RowBuffer x(size_t(capacity), s.k), product(size_t(capacity), s.n), wantQ(size_t(capacity), kQ),
+          gammas(2, kDim);
       spec::ActLayout layout{s.k, std::max<int64_t>(s.block, 1)};
       Buffer<uint8_t> act(size_t(layout.bytes(capacity)));
       for (int64_t r = 0; r < rows; ++r) {
@@ -163,13 +212,23 @@ TEST_P(LinearRopeKv, EqualsTheTwoKernels) {
       args.slot[0] = s.block ? static_cast<void *>(act.data()) : x.data.data();
       args.slot[1] = product.data.data();
       args.weight[0] = weights.data();
-      args.weight[1] = reinterpret_cast<const uint8_t *>(bias.data());
+      unsigned weight = 1;
+      if (s.bias)
+        args.weight[weight++] = reinterpret_cast<const uint8_t *>(bias.data());
       args.scratch = scratch.data();
       ASSERT_EQ(runParts(set.kernel("linear" + n), batch.step, args, 1), 0);
       ingot_args_v1 ropeArgs = makeArgs();
       ropeArgs.slot[0] = product.data.data();
       ropeArgs.slot[1] = wantQ.data.data();
       ropeArgs.kv = want.data();
+      for (unsigned g = 0; g < 2; ++g) {
+        for (int64_t c = 0; c < kDim; ++c)
+          gammas.row(g)[c] = 1 + 0.3f * batch.rng.normal();
+        if ((g ? s.ropeKv->kGamma : s.ropeKv->qGamma).has_value()) {
+          args.weight[weight++] = reinterpret_cast<const uint8_t *>(gammas.row(g));
+          ropeArgs.weight[g && s.ropeKv->qGamma ? 1 : 0] = reinterpret_cast<const uint8_t *>(gammas.row(g));
+        }
+      }
       ASSERT_EQ(runParts(set.kernel("rope" + n), batch.step, ropeArgs, 1), 0);
       for (uint32_t parts = 1; parts <= 3; ++parts) {
         RowBuffer q(size_t(capacity), kQ);
@@ -200,10 +259,14 @@ TEST(LinearRopeKvRefusals, Reasons) {
     return refuseLinear(s, t);
   };
   EXPECT_EQ(reason([](LinearSpec &) {}), "");
-  EXPECT_NE(reason([](LinearSpec &s) { s.ropeKv->qRope.style = spec::RopeStyle::Half; }).find("halves"),
+  EXPECT_EQ(reason([](LinearSpec &s) { s.ropeKv->qRope.style = spec::RopeStyle::Half; }), "");
+  EXPECT_NE(reason([](LinearSpec &s) { s.ropeKv->kRope.rotaryDim = 0; }).find("not rotated"),
             std::string::npos);
-  EXPECT_NE(reason([](LinearSpec &s) { s.ropeKv->kGamma = 1; }).find("norms"), std::string::npos);
-  EXPECT_NE(reason([](LinearSpec &s) { s.ropeKv->kRope.rotaryDim = 16; }).find("not rotated"),
+  EXPECT_NE(reason([](LinearSpec &s) {
+              s.ropeKv->kGamma = 1;
+              s.ropeKv->kv.vDim = 16;
+              s.n -= 32;
+            }).find("units of 2 panels"),
             std::string::npos);
   EXPECT_NE(reason([](LinearSpec &s) { s.n += 16; }).find("fill"), std::string::npos);
   EXPECT_NE(reason([](LinearSpec &s) { s.residual = true; }).find("alone"), std::string::npos);
@@ -211,7 +274,7 @@ TEST(LinearRopeKvRefusals, Reasons) {
   EXPECT_NE(reason([](LinearSpec &s) {
               s.ropeKv->headDim = s.ropeKv->kv.dim = s.ropeKv->kv.vDim = 24;
               s.ropeKv->qRope.rotaryDim = s.ropeKv->kRope.rotaryDim = 24;
-              s.n = 24 * (kQHeads + 2 * kKvHeads);
+              s.n = 24 * 7;
             }).find("panels"),
             std::string::npos);
 }
