@@ -72,10 +72,8 @@ public:
       for (Value base : bases)
         at.push_back(k.gep(base, k.mul(column, 16 * size)));
       Value xs = k.gep(rowBase, k.mul(column, 4));
-      if (spec.schedule.prefetch && rows <= 4)
-        for (int64_t p = 0; p < panels; ++p)
-          for (int64_t line = 0; line < spec.schedule.unroll * 16 * size; line += 64)
-            k.prefetch(k.gep(at[size_t(p)], spec.schedule.prefetch / panels + line), 3);
+      if (spec.schedule.prefetch)
+        prefetch(bases.front(), at, column);
       for (int64_t u = 0; u < spec.schedule.unroll; ++u)
         for (int64_t p = 0; p < panels; ++p) {
           Value w = k.toF32(k.loadAt(k.vec(16, element), at[size_t(p)], u * 16 * size, 16 * size));
@@ -197,6 +195,21 @@ private:
       k.forLoop(done, end, rows, [&](Value row) { body(row, rows); });
       done = end;
     }
+  }
+
+  /// Weights that are wanted later. Panels of up to 256 KB together: the next ones, in one linear sweep into
+  /// L2; longer ones: the same panels `schedule.prefetch` bytes ahead.
+  void prefetch(Value base, const KernelBuilder::Values &at, Value column) {
+    int64_t panels = int64_t(at.size()), bytes = panels * panelBytes, step = spec.schedule.unroll * 16 * size;
+    if (bytes <= 262144) {
+      Value next = k.gep(base, k.add(k.mul(column, panels * 16 * size), bytes));
+      for (int64_t line = 0; line < panels * step; line += 64)
+        k.prefetch(k.gep(next, line), 2);
+      return;
+    }
+    for (Value panel : at)
+      for (int64_t line = 0; line < step; line += 64)
+        k.prefetch(k.gep(panel, spec.schedule.prefetch + line), 3);
   }
 
   /// to[column][panel][16] = f32 of `columns` columns of the panels in flight, from byte `from` of each.

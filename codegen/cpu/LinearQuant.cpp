@@ -244,7 +244,7 @@ private:
     int64_t subBlocks = spec.k / 32, step = (weights.size.bytes + subBlocks - 1) / subBlocks;
     Value p = k.gep(panel, k.add(k.mul(index, step), spec.schedule.prefetch));
     for (int64_t line = 0; line < step; line += 64)
-      k.prefetch(k.gep(p, line), 3);
+      k.prefetch(k.gep(p, line), spec.schedule.prefetch > 32768 ? 2 : 3); // beyond L1: into L2
   }
 
   KernelBuilder &k;
