@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Counts of the hot loops of generated kernels against recorded ones; runs no kernel and needs no clock.
 
   hotloops.py [--build FOLDER] [-k PART] check     compares with hotloops.json; exit 1 where code got slower
@@ -95,11 +96,9 @@ def compare_loop(old, new):
         if key not in new or key not in old:
             continue
         was, now = old[key] / old["work"], new[key] / new["work"]
-        text = f"{key} {old[key]:g} -> {new[key]:g}"
-        if old["work"] != new["work"]:
-            text += f" (for {old['work']:g} -> {new['work']:g} units of work)"
+        text = f"{key} {old[key]:g} -> {new[key]:g}" + (f" ({now / was - 1:+.1%})" if was else "")
         if now > was * (1 + allowed) + 1e-9:
-            worse.append(text + (f", {now / was - 1:+.1%}" if was else ""))
+            worse.append(text)
         elif now < was * (1 - max(allowed, 0.01)):
             better.append(text)
     if new.get("calls", 0) > old.get("calls", 0):
@@ -116,9 +115,12 @@ def compare(isa, recorded, kernels):
             faults.append(f"{isa} {name}: {'not recorded yet' if old is None else 'recorded, but not emitted'}")
             continue
         for rank, (a, b) in enumerate(zip(old, new), 1):
+            title = f"{isa} {name} loop {rank}"
+            if a["work"] != b["work"]:
+                title += f", {a['work']:g} -> {b['work']:g} units of work"
             worse, better = compare_loop(a, b)
-            faults += [f"{isa} {name} loop {rank}: {text}" for text in worse]
-            gains += [f"{isa} {name} loop {rank}: {text}" for text in better]
+            faults += [f"{title}: {', '.join(worse)}"] if worse else []
+            gains += [f"{title}: {', '.join(better)}"] if better else []
         if len(old) > len(new):
             faults.append(f"{isa} {name}: {len(new)} loops, {len(old)} recorded")
     return faults, gains

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Instructions of whole steps of small models, counted by callgrind, against recorded ones.
 
   steps.py [--build FOLDER] check      compares with steps.json; exit 1 where a step takes more instructions
