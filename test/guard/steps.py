@@ -6,7 +6,7 @@
 
 A model of test/golden is compiled and run under valgrind, with one thread and the variant avx2 (valgrind knows no
 AVX-512). Two runs differ only in the number of tokens, so the difference of their counts holds no start and no load:
-kernels, the runtime between them, sampling and text. Counts repeat to the last digit, however busy the machine is.
+kernels, the runtime between them, sampling and text. Counts repeat within 0.1 %, however busy the machine is.
 """
 
 import argparse
