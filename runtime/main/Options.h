@@ -92,6 +92,7 @@ struct BenchCommand {
 
 struct VerifyCommand {
   std::string reference, ids, dump, positions;
+  int64_t greedy = 0; ///< tokens that continue the ids
   bool hidden = false;
 };
 

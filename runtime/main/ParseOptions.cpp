@@ -317,6 +317,10 @@ private:
                        "folder with golden.json or model.json, or PREFIX of PREFIX.golden.json");
     verify->add_option("--ids", options.verify.ids, "file with a JSON array of token ids to compute");
     verify->add_option("--dump", options.verify.dump, "safetensors file for the logits of --ids");
+    verify
+        ->add_option("--greedy", options.verify.greedy,
+                     "print as JSON the N likeliest tokens that continue --ids; end tokens end nothing")
+        ->check(CLI::Range(1, 1 << 20));
     verify->add_option("--positions", options.verify.positions,
                        "positions to dump, e.g. 0,5,7 (default: all)");
     verify->add_flag("--weights", options.load.verifyWeights, "check the hash of every packed tensor");

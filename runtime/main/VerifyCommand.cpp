@@ -39,14 +39,31 @@ bool parsePositions(const std::string &text, size_t length, std::vector<uint32_t
   return true;
 }
 
-int dump(Session &session, const VerifyCommand &verify, const std::string &output) {
+/// Prints what the batching engine generates, as `run` would but for end tokens.
+int continueGreedily(Session &session, std::vector<int32_t> ids, int64_t count) {
+  std::unique_ptr<batch::Engine> engine = session.createEngine(/*endTokens=*/false);
+  batch::RequestOptions request;
+  request.maxTokens = count;
+  batch::Answer answer;
+  batch::Callbacks callbacks;
+  callbacks.done = [&answer](const batch::Answer &done) { answer = done; };
+  uint64_t id;
   std::string error;
-  nlohmann::json json;
-  std::vector<int32_t> ids;
-  if (!readJsonFile(verify.ids, json, error))
+  if (engine->submit(std::move(ids), request, std::move(callbacks), id, error) != batch::SubmitStatus::Ok)
     return fail(error);
-  if (!readIds(json, ids) || ids.empty())
-    return fail(verify.ids + ": expected a JSON array of token ids");
+  engine->runUntilIdle();
+  if (answer.finish == batch::Finish::Error)
+    return fail(answer.error);
+  if (answer.tokens.size() != static_cast<size_t>(count))
+    return fail("the context ends after " + std::to_string(answer.tokens.size()) + " tokens, --greedy " +
+                std::to_string(count));
+  std::printf("%s\n", nlohmann::json(answer.tokens).dump().c_str());
+  return ExitOk;
+}
+
+int dump(Session &session, const VerifyCommand &verify, const std::vector<int32_t> &ids,
+         const std::string &output) {
+  std::string error;
   std::vector<uint32_t> order;
   if (!parsePositions(verify.positions, ids.size(), order, error))
     return fail(error);
@@ -85,9 +102,10 @@ int commandVerify(const Options &options, ArtefactLoader &loader) {
   const VerifyCommand &verify = options.verify;
   bool weightsAlone = options.load.verifyWeights && verify.reference.empty() && verify.ids.empty();
   if ((verify.reference.empty() == verify.ids.empty() && !weightsAlone) ||
-      verify.ids.empty() != verify.dump.empty()) {
+      verify.ids.empty() != (verify.dump.empty() && !verify.greedy)) {
     std::fprintf(stderr,
-                 "error: give --reference FOLDER|PREFIX, or --ids FILE with --dump FILE, or --weights\n");
+                 "error: give --reference FOLDER|PREFIX, or --ids FILE with --dump FILE or --greedy N, "
+                 "or --weights\n");
     return ExitUsage;
   }
   std::string reference = verify.reference;
@@ -122,8 +140,17 @@ int commandVerify(const Options &options, ArtefactLoader &loader) {
     std::printf("the packed weights are whole\n");
     return ExitOk;
   }
-  if (!verify.ids.empty())
-    return dump(*session, verify, output);
+  if (!verify.ids.empty()) {
+    nlohmann::json list;
+    std::vector<int32_t> ids;
+    if (!readJsonFile(verify.ids, list, error))
+      return fail(error);
+    if (!readIds(list, ids) || ids.empty())
+      return fail(verify.ids + ": expected a JSON array of token ids");
+    int status = output.empty() ? ExitOk : dump(*session, verify, ids, output);
+    return status == ExitOk && verify.greedy ? continueGreedily(*session, std::move(ids), verify.greedy)
+                                             : status;
+  }
 
   bool exact = std::string(session->module().isa) == "ref";
   Checks checks;

@@ -140,6 +140,23 @@ def test_dump_rows(golden, scratch, tiny):
         assert every[name][[36, 0, 17]].tobytes() == some[name].tobytes(), name
 
 
+def test_greedy(golden, scratch, tiny_pack):
+    """The engine's greedy tokens are the likeliest of the dumped logits, for ids as they are."""
+    ids = [1, 5, 100, 7]
+    for arguments in [["-t", "1"], [f"--isa={support.VARIANTS[0]}"]]:
+        result = support.ingot("verify", tiny_pack, "--ids", support.write_json(scratch / "ids.json", ids), "--greedy", "20",
+                               "-q", *arguments)
+        tokens = json.loads(result.out)
+        assert len(tokens) == 20
+        dump(tiny_pack, support.write_json(scratch / "all.json", ids + tokens[:-1]), scratch / "d.safetensors", *arguments)
+        logits = support.read_safetensors(scratch / "d.safetensors")["logits"]
+        assert logits[len(ids) - 1:].argmax(axis=1).tolist() == tokens
+    result = support.ingot("verify", tiny_pack, "--greedy", "3", check=False)
+    assert result.status == 2 and "--ids" in result.err, str(result)
+    result = support.ingot("verify", tiny_pack, "--ids", scratch / "ids.json", "--greedy", "1000000", check=False)
+    assert result.status == 1 and "context" in result.err, str(result)
+
+
 def test_dump_faults(golden, scratch, tiny):
     ids = support.write_json(scratch / "ids.json", [1, 2, 3])
     for text in ("3", "x", "-1", "1,,2"):
