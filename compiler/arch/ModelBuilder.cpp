@@ -89,7 +89,7 @@ llm::ParamOp ModelBuilder::param(int64_t layer, llvm::StringRef role, llvm::Stri
     return slot;
   };
   // What stands in for a tensor that is missing or wrong, so that building can go on to its end.
-  auto placeholder = [&](std::string text) {
+  auto refuse = [&](std::string text) {
     fail(std::move(text));
     int64_t bytes = 4 * n * k;
     return create(qfmt::Scheme::F32, qfmt::Scheme::F32, llm::ExtAttr::get(context, 0, 0, bytes), symbol);
@@ -98,18 +98,17 @@ llm::ParamOp ModelBuilder::param(int64_t layer, llvm::StringRef role, llvm::Stri
   std::string name = fileName(layer, role, kind);
   const TensorInfo *tensor = model.find(name);
   if (!tensor)
-    return placeholder((model.path() + ": tensor '" + name + "' is missing").str());
+    return refuse((model.path() + ": tensor '" + name + "' is missing").str());
   used.insert(name);
   std::string what = model.files()[tensor->file] + ": tensor '" + printable(name) + "': ";
   if (llvm::ArrayRef<int64_t>(tensor->shape) != shape)
-    return placeholder(what + "shape " + shapeText(tensor->shape) + ", expected " + shapeText(shape));
+    return refuse(what + "shape " + shapeText(tensor->shape) + ", expected " + shapeText(shape));
   auto scheme = qfmt::parseScheme(tensor->scheme);
   if (!scheme)
-    return placeholder(what + "element type '" + llvm::StringRef(tensor->scheme).upper() +
-                       "' is not supported");
+    return refuse(what + "element type '" + llvm::StringRef(tensor->scheme).upper() + "' is not supported");
   if (isVector && !qfmt::geometry(*scheme).isFloat)
-    return placeholder(what + "a vector of element type '" + llvm::StringRef(tensor->scheme).upper() +
-                       "' is not supported");
+    return refuse(what + "a vector of element type '" + llvm::StringRef(tensor->scheme).upper() +
+                  "' is not supported");
   auto ext = llm::ExtAttr::get(context, tensor->file, static_cast<int64_t>(tensor->offset),
                                static_cast<int64_t>(tensor->bytes));
   return create(isVector ? qfmt::Scheme::F32 : *scheme, *scheme, ext, name);
