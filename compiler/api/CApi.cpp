@@ -160,6 +160,16 @@ bool resolveOutputs(const char *model, const std::string &output, pipeline::Comp
   return true;
 }
 
+int32_t openCompiler(const char *model, const std::string &output, pipeline::CompileOptions options,
+                     std::unique_ptr<pipeline::Compiler> &compiler, std::string &resolved,
+                     std::string &error) {
+  Expected<std::unique_ptr<pipeline::Compiler>> made = pipeline::Compiler::create(model, std::move(options));
+  if (!made)
+    return failed(made.takeError(), error);
+  compiler = std::move(*made);
+  return resolveOutputs(model, output, *compiler, resolved, error) ? INGOT_OK : INGOT_FAILED;
+}
+
 } // namespace ingot::api
 
 using namespace ingot::api;
@@ -186,15 +196,12 @@ int32_t ingot_compile_file(const char *model, const char *output, const ingot_co
       return INGOT_INVALID;
     }
     std::unique_lock<std::mutex> lock = lockCompiler();
-    Expected<std::unique_ptr<pipeline::Compiler>> compiler =
-        pipeline::Compiler::create(model, std::move(options));
-    if (!compiler)
-      return failed(compiler.takeError(), error);
-    // Said before the long work, not after it.
+    std::unique_ptr<pipeline::Compiler> compiler;
     std::string resolved;
-    if (!resolveOutputs(model, output ? output : "", **compiler, resolved, error))
-      return INGOT_FAILED;
-    Error failure = (*compiler)->compileToFile(resolved);
+    if (int32_t status =
+            openCompiler(model, output ? output : "", std::move(options), compiler, resolved, error))
+      return status;
+    Error failure = compiler->compileToFile(resolved);
     return failure ? failed(std::move(failure), error) : INGOT_OK;
   });
 }
@@ -217,14 +224,11 @@ int32_t ingot_inspect(const char *model, const ingot_compile_options *given, ing
       return INGOT_OK;
     }
     std::unique_lock<std::mutex> lock = lockCompiler();
-    Expected<std::unique_ptr<pipeline::Compiler>> compiler =
-        pipeline::Compiler::create(model, std::move(options));
-    if (!compiler)
-      return failed(compiler.takeError(), error);
+    std::unique_ptr<pipeline::Compiler> compiler;
     std::string none;
-    if (!resolveOutputs(model, "", **compiler, none, error))
-      return INGOT_FAILED;
-    Expected<std::string> text = (*compiler)->describe();
+    if (int32_t status = openCompiler(model, "", std::move(options), compiler, none, error))
+      return status;
+    Expected<std::string> text = compiler->describe();
     if (!text)
       return failed(text.takeError(), error);
     give(user, text->data(), text->size());

@@ -49,14 +49,11 @@ static int32_t compile(const char *model, const ingot_compile_options *given, in
     return INGOT_INVALID;
   }
   std::unique_lock<std::mutex> lock = lockCompiler();
-  Expected<std::unique_ptr<pipeline::Compiler>> compiler =
-      pipeline::Compiler::create(model, std::move(options));
-  if (!compiler)
-    return failed(compiler.takeError(), error);
+  std::unique_ptr<pipeline::Compiler> compiler;
   std::string none;
-  if (!resolveOutputs(model, "", **compiler, none, error))
-    return INGOT_FAILED;
-  Expected<pipeline::CompiledModel> compiled = (*compiler)->compileToMemory();
+  if (int32_t status = openCompiler(model, "", std::move(options), compiler, none, error))
+    return status;
+  Expected<pipeline::CompiledModel> compiled = compiler->compileToMemory();
   if (!compiled)
     return failed(compiled.takeError(), error);
   jit.model = std::move(*compiled);

@@ -36,6 +36,12 @@ inline int32_t failed(llvm::Error failure, std::string &error) {
   return INGOT_FAILED;
 }
 
+/// A compiler of `model`, its output paths checked (resolveOutputs) before the long work; a status. The
+/// caller holds lockCompiler().
+int32_t openCompiler(const char *model, const std::string &output, pipeline::CompileOptions options,
+                     std::unique_ptr<pipeline::Compiler> &compiler, std::string &resolved,
+                     std::string &error);
+
 } // namespace ingot::api
 
 #endif // INGOT_COMPILER_API_CAPISUPPORT_H

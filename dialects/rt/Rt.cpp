@@ -1,5 +1,6 @@
 //===- Rt.cpp - the rt dialect: registration and verifiers -----------------------------------------===//
 #include "dialects/rt/Rt.h"
+#include "dialects/EnumWords.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -16,28 +17,14 @@ using namespace mlir;
 #define GET_TYPEDEF_CLASSES
 #include "dialects/rt/RtTypes.cpp.inc"
 
-/// An enum attribute as a bare word.
-template <typename AttrT, typename Symbolize>
-static ParseResult parseWord(OpAsmParser &parser, AttrT &attr, Symbolize symbolize) {
-  StringRef word;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&word))
-    return failure();
-  auto value = symbolize(word);
-  if (!value)
-    return parser.emitError(loc, "unknown word '") << word << "'";
-  attr = AttrT::get(parser.getContext(), *value);
-  return success();
-}
-
 static ParseResult parseSpaceWord(OpAsmParser &parser, ingot::rt::SpaceAttr &attr) {
-  return parseWord(parser, attr, [](StringRef s) { return ingot::rt::symbolizeSpace(s); });
+  return ingot::parseWord(parser, attr, [](StringRef s) { return ingot::rt::symbolizeSpace(s); });
 }
 static void printSpaceWord(OpAsmPrinter &p, Operation *, ingot::rt::SpaceAttr attr) {
   p << ingot::rt::stringifySpace(attr.getValue());
 }
 static ParseResult parseTapWord(OpAsmParser &parser, ingot::rt::TapKindAttr &attr) {
-  return parseWord(parser, attr, [](StringRef s) { return ingot::rt::symbolizeTapKind(s); });
+  return ingot::parseWord(parser, attr, [](StringRef s) { return ingot::rt::symbolizeTapKind(s); });
 }
 static void printTapWord(OpAsmPrinter &p, Operation *, ingot::rt::TapKindAttr attr) {
   p << ingot::rt::stringifyTapKind(attr.getValue());

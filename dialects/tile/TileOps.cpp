@@ -1,26 +1,13 @@
 //===- TileOps.cpp - verifiers and syntax of the ops inside a kernel -------------------------------===//
+#include "dialects/EnumWords.h"
 #include "dialects/tile/Tile.h"
 
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
-/// An enum attribute as a bare word.
-template <typename AttrT, typename Symbolize>
-static ParseResult parseWord(OpAsmParser &parser, AttrT &attr, Symbolize symbolize) {
-  StringRef word;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&word))
-    return failure();
-  auto value = symbolize(word);
-  if (!value)
-    return parser.emitError(loc, "unknown word '") << word << "'";
-  attr = AttrT::get(parser.getContext(), *value);
-  return success();
-}
-
 static ParseResult parseGateWord(OpAsmParser &parser, ingot::tile::GateKindAttr &attr) {
-  return parseWord(parser, attr, [](StringRef s) { return ingot::tile::symbolizeGateKind(s); });
+  return ingot::parseWord(parser, attr, [](StringRef s) { return ingot::tile::symbolizeGateKind(s); });
 }
 static void printGateWord(OpAsmPrinter &p, Operation *, ingot::tile::GateKindAttr attr) {
   p << ingot::tile::stringifyGateKind(attr.getValue());
