@@ -72,7 +72,7 @@ struct CompileOptions {
   bool verbose = false;
   /// A kernel that takes longer to compile is named by a warning.
   double kernelSeconds = defaultKernelSeconds;
-  /// Some hundred times what the largest kernel of the known models takes.
+  /// Some fifty times what the slowest kernel of SmolLM2-135M or Gemma-3-270M takes.
   static constexpr double defaultKernelSeconds = 20;
   /// Called from the compiling thread; each may be empty.
   std::function<void(const Progress &)> onProgress;
