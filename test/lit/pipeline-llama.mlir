@@ -58,10 +58,10 @@
 // CHECK: rt.stage 11 {
 // CHECK-NEXT: rt.launch @k_select_64_m1_{{.*}} replicated
 // CHECK-NEXT: rt.launch @k_norm_64_m1_{{.*}} weights [@norm] outs 2 replicated
-// CHECK-NEXT: rt.launch @k_linear_q8_0_96x64_m1_{{.*}} weights [@tok] outs 1
+// CHECK-NEXT: rt.launch @k_linear_q8_0_96x64_argmax_m1_{{.*}} weights [@tok] outs 1
 // CHECK-NEXT: rt.tap norm 0
 // CHECK-NOT: rt.stage
-// CHECK: rt.logits %{{.*}} {stride = 96 : i64}
+// CHECK: rt.logits %{{.*}} {argmax_panels = 6 : i64, stride = 96 : i64}
 
 // CHECK-LABEL: rt.program @step_m4
 // CHECK-SAME: max_out = 4 : i64, max_rows = 4 : i64, min_rows = 2 : i64

@@ -63,6 +63,20 @@ tile.kernel private @linear linear ins(%x: !tile.act<64, #act>, %r: !tile.rows<3
   }
 }
 
+// CHECK: tile.kernel @head linear
+// CHECK: tile.softcap
+// CHECK-NEXT: %[[A:.*]] = tile.argmax %{{.*}} : !tile.frag<96>
+// CHECK-NEXT: tile.store %[[A]]
+tile.kernel @head linear ins(%x: !tile.act<64, #act>) outs(%y: !tile.rows<96>) weights(%w: !qfmt.packed<96x64, q8_0, n16>)
+    attributes {domain = #tile.domain<out>, rows = 4 : i64} {
+  tile.grid panels 6 {
+    %0 = tile.dot vnni %x, %w : !tile.act<64, #act>, !qfmt.packed<96x64, q8_0, n16> -> !tile.frag<96>
+    %1 = tile.softcap %0 {cap = 30.0 : f32} : !tile.frag<96>
+    %2 = tile.argmax %1 : !tile.frag<96>
+    tile.store %2, %y : !tile.frag<96>, !tile.rows<96>
+  }
+}
+
 // CHECK: tile.kernel @linear_rope_kv linear
 // CHECK: tile.bias
 // CHECK-NEXT: %[[Q:.*]] = tile.columns %{{.*}} {offset = 0 : i64} : !tile.frag<256> -> !tile.frag<128>
