@@ -1,8 +1,8 @@
 //===- BenchCommand.cpp - prompt, generation, batched and mixed rates -----------------------------------===//
 //
-// Measures what llama-bench measures: steps of the model on given ids, no tokenizing and no sampling; one
-// warm-up run comes first. A mixed test times three kinds of step in turn: prompt rows beside one row of each
-// running sequence, and either part alone, so that noise of the machine hits all three alike.
+// Measures what llama-bench measures: steps of the model on given ids, no tokenizing and, without --draw, no
+// sampling; one warm-up run comes first. A mixed test times three kinds of step in turn: prompt rows beside
+// one row of each running sequence, and either part alone, so that noise of the machine hits all three alike.
 //
 //===------------------------------------------------------------------------------------------------------===//
 
@@ -64,7 +64,56 @@ bool mixedStep(Stepper &stepper, const Test &test, int64_t position, bool withPr
   return stepper.run(static_cast<uint32_t>(withPrompt + (withRunning ? test.batch : 0)), error);
 }
 
-bool runTest(core::Executor &executor, const Test &test, uint32_t chunk, int64_t repetitions,
+/// The tokens of a step, drawn as the engine draws them and thrown away.
+class Draws {
+public:
+  Draws(core::Executor &executor, const std::string &kind)
+      : executor(executor), samplers(executor.threads()), any(kind != "none") {
+    params.temperature = kind == "sampled" || kind == "random" ? 0.8 : 0;
+    params.topK = kind == "sampled" ? 40 : 0;
+    flags = kind == "greedy" ? INGOT_STEP_ARGMAX : 0;
+  }
+
+  bool step(uint32_t rows, uint32_t had, std::string &error) {
+    if (!any)
+      return true;
+    auto start = std::chrono::steady_clock::now();
+    drawn.resize(rows);
+    errors.assign(rows, {});
+    if (had & INGOT_STEP_ARGMAX)
+      for (uint32_t r = 0; r < rows; ++r) {
+        ingot_argmax_v1 best = executor.best(r);
+        sample::Sampler::drawBest(best.value, best.index, index, drawn[r], errors[r]);
+      }
+    else
+      executor.forEach(rows, [&](uint32_t r, unsigned worker) {
+        samplers[worker].draw(executor.logits(r), executor.module().vocab, params, {}, index, drawn[r],
+                              errors[r]);
+      });
+    ++index;
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (const std::string &e : errors)
+      if (!e.empty()) {
+        error = e;
+        return false;
+      }
+    return true;
+  }
+
+  uint32_t flags = 0; ///< of the steps
+  double seconds = 0; ///< in step()
+  uint64_t index = 0; ///< steps so far
+
+private:
+  core::Executor &executor;
+  std::vector<sample::Sampler> samplers;
+  sample::SamplingParams params;
+  std::vector<sample::Drawn> drawn;
+  std::vector<std::string> errors;
+  bool any;
+};
+
+bool runTest(core::Executor &executor, const Test &test, uint32_t chunk, int64_t repetitions, Draws &draws,
              std::vector<double> &rates, std::string &error) {
   Stepper stepper(executor, test.sequences(), test.positions());
   cpu::AffinityScope affinity(executor.callerCpu());
@@ -76,9 +125,14 @@ bool runTest(core::Executor &executor, const Test &test, uint32_t chunk, int64_t
       return false;
     // The warm-up needs no full length.
     int64_t steps = repetition < 0 ? std::min<int64_t>(test.generate, 8) : test.generate;
-    for (int64_t i = 0; i < steps; ++i)
-      if (!stepper.generate(test.batch, test.depth + test.prompt + i, error))
+    if (repetition == 0)
+      draws.seconds = 0, draws.index = 0;
+    for (int64_t i = 0; i < steps; ++i) {
+      stepper.flags = draws.flags;
+      if (!stepper.generate(test.batch, test.depth + test.prompt + i, error) ||
+          !draws.step(static_cast<uint32_t>(test.batch), stepper.flags, error))
         return false;
+    }
     std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     if (repetition >= 0)
       rates.push_back(static_cast<double>(test.tokens()) / elapsed.count());
@@ -212,9 +266,18 @@ int commandBench(const Options &options, ArtefactLoader &loader) {
                       more["mixed_ms"].get<double>(), more["prompt_ms"].get<double>(),
                       more["generate_ms"].get<double>());
         note = line;
-      } else if (!runTest(session->executor(), test, static_cast<uint32_t>(load.chunk), bench.repetitions,
-                          rates, error)) {
-        return fail(error);
+      } else {
+        Draws draws(session->executor(), bench.draw);
+        if (!runTest(session->executor(), test, static_cast<uint32_t>(load.chunk), bench.repetitions, draws,
+                     rates, error))
+          return fail(error);
+        if (bench.draw != "none" && test.generate) {
+          more = {{"draw", bench.draw}, {"draw_us", 1e6 * draws.seconds / static_cast<double>(draws.index)}};
+          char line[80];
+          std::snprintf(line, sizeof(line), " (%s, %.1f us a step)", bench.draw.c_str(),
+                        more["draw_us"].get<double>());
+          note = line;
+        }
       }
       auto [low, high] = std::minmax_element(rates.begin(), rates.end());
       if (options.json) {

@@ -87,6 +87,7 @@ struct TextInput {
 struct BenchCommand {
   std::vector<int64_t> prompt = {512}, generate = {128}, batch = {1}, depth = {0}, threads;
   std::vector<int64_t> mix; ///< prompt rows of mixed steps
+  std::string draw = "none";
   int64_t repetitions = 5;
 };
 

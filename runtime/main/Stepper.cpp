@@ -49,7 +49,10 @@ bool Stepper::run(uint32_t out, std::string &error) {
   step.block_table = blocks.data();
   step.block_stride = static_cast<uint32_t>(stride);
   step.out_rows = outRows.data();
-  return executor.run(step, error);
+  step.flags = flags;
+  bool ok = executor.run(step, error);
+  flags = step.flags;
+  return ok;
 }
 
 bool Stepper::prompt(int64_t sequences, int64_t position, int64_t count, int64_t chunk, std::string &error) {

@@ -30,6 +30,9 @@ public:
   void add(int64_t sequence, int64_t position, int64_t rows);
   bool run(uint32_t out, std::string &error);
 
+  /// INGOT_STEP_* of the steps; after a run, what the program could do of them.
+  uint32_t flags = 0;
+
   /// `count` tokens of each of the first sequences from `position` on, in steps of at most `chunk` rows, with
   /// the logits of each sequence's last row.
   bool prompt(int64_t sequences, int64_t position, int64_t count, int64_t chunk, std::string &error);
