@@ -1,6 +1,7 @@
 """test/bench/compare and test/bench/dashboard: names of cases, limits, resuming, tables. Peers take part in none."""
 
 import json
+import runpy
 import sys
 
 import pytest
@@ -87,6 +88,46 @@ def test_summary():
     assert summary["engines"]["Ingot"] == {"median": 5000, "min": 4000, "max": 6000, "rounds": 3, "peak_rss": 5}
     assert summary["ratios"]["other"] == {"median": 2, "min": 1, "max": 3}
     assert summary["share_of_limit"] == pytest.approx(5000 / (10e9 / 1_003_200))
+
+
+def test_rounds_of_two_builds_are_not_mixed(tmp_path):
+    compare = runpy.run_path(str(COMPARE))
+
+    class Engine:
+        name, calls = "Ingot", 0
+
+        def refuses(self, case, model):
+            return None
+
+        def variants(self, case):
+            return ["slow", "fast"]
+
+        def measure(self, case, model, threads, variant):
+            Engine.calls += 1
+            return {"value": {"slow": 1.0, "fast": 2.0}[variant], "rss": 1}
+
+    class Probe:
+        def measure(self, *_):
+            return PROBE
+
+    class Arguments:
+        rounds, retry, build_id = 2, False, "one"
+
+    def fill():
+        assert compare["fill"](cell, case, FakeModel(), 1, "vnni", [Engine()], Probe(), Arguments, data.save)
+
+    data, case = store.Store(str(tmp_path / "x.json"), "machine", "today"), cases.parse("tg8")
+    cell = data.cell(FakeModel(), "vnni", 1, case)
+    fill()
+    # Both variants in the first round, the better one after it.
+    assert Engine.calls == 3 and cell["variants"] == {"Ingot": "fast"} and cell["summary"]["engines"]["Ingot"]["median"] == 2
+    Arguments.build_id = "two"
+    fill()
+    assert Engine.calls == 3 and cell["build"] == "one"
+    Arguments.rounds = 3
+    fill()
+    assert Engine.calls == 7 and cell["build"] == "two" and len(cell["rounds"]) == 3
+    assert store.Store(str(tmp_path / "x.json"), "machine", "later").data["cells"] == data.data["cells"]
 
 
 def test_failing_program_is_told():
@@ -185,3 +226,10 @@ def test_dashboard_names_what_is_behind():
     assert any("| other | m, vnni, 1 thread(s), tg128 | 0.90" in line for line in board.standing_lines(cells))
     assert board.bar(0.5) == "`" + "█" * 10 + "·" * 10 + "`" and board.bar(3).count("█") == 20
     assert "**2.00**" in "\n".join(table.speed({"cells": {"a": cells[0]}}))
+
+
+def test_dashboard_page_is_made_from_the_recorded_tables():
+    files = sorted((support.ROOT / "test/bench/results").glob("*.json"))
+    assert files
+    page = support.run(sys.executable, DASHBOARD, *files).out
+    assert (support.ROOT / "docs/dashboard.md").read_text() == page

@@ -3,7 +3,7 @@ import json
 
 from . import cases
 from .process import Failure
-from .store import FORMAT
+from .store import FORMAT, circumstances
 from .table import done_cells, head, row, short, spread
 
 WIDTH = 20
@@ -84,7 +84,7 @@ def group_lines(cells):
 
 
 def page(paths):
-    lines = ["# Dashboard", "", "Generated: `test/bench/dashboard FILE.json... > docs/dashboard.md` from the files that",
+    lines = ["# Dashboard", "", "Generated: `test/bench/dashboard test/bench/results/*.json > docs/dashboard.md`, from the files that",
              "`test/bench/compare --json FILE.json` writes; [comparing.md](comparing.md) says how they are made and",
              "what a case's name means. Medians (smallest-largest). A ratio above 1: Ingot is better. The bar is Ingot's share",
              "of what the machine's limit allows.", ""]
@@ -92,12 +92,13 @@ def page(paths):
         data = load(path)
         cells = done_cells(data)
         rounds = [len(cell["rounds"]) for cell in cells if cell["unit"] != cases.PERPLEXITY]
-        when = data["started"] if data["started"] == data["ended"] else f"{data['started']} to {data['ended']}"
-        lines += [f"## {data['machine']}, {when}", ""]
+        lines += [f"## {data['machine']}", "", f"{circumstances(data)}.", ""]
         if not cells:
             lines += ["No finished cell.", ""]
             continue
-        few = f"{min(rounds)}-{max(rounds)} rounds; " if rounds else ""
+        few = ""
+        if rounds:
+            few = f"{'-'.join(str(n) for n in sorted({min(rounds), max(rounds)}))} rounds; "
         lines += [few + "; ".join(f"{name}: {text}" for name, text in data["peers"].items()) + ".", ""]
         lines += standing_lines(cells)
         groups = {}

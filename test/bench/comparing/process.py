@@ -1,5 +1,6 @@
 """Running other programs, and saying why one failed."""
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,8 +24,9 @@ def say(text):
 
 
 def last_words(text, lines=3):
-    """The end of an error output, short enough for one cell of a table."""
-    words = [line.strip() for line in text.strip().split("\n") if line.strip()]
+    """The end of an error output, short enough for one cell of a table; of paths their last name."""
+    text = re.sub(r"(?<![\w.])/(?:[^\s/:'\"]+/)+", "", text)
+    words = [line.strip() for line in text.strip().split("\n") if line.strip(" ^~\t")]
     return " / ".join(words[-lines:])[-300:]
 
 

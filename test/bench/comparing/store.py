@@ -9,6 +9,8 @@ from .limits import best
 from .process import Failure
 
 FORMAT = 2
+# A load average above this means that something else runs.
+BUSY = 0.7
 
 
 def file_id(path):
@@ -22,8 +24,8 @@ def file_id(path):
 class Store:
     def __init__(self, path, machine, date):
         self.path = path
-        self.data = {"format": FORMAT, "machine": machine, "started": date, "ended": date, "peers": {}, "models": {},
-                     "cells": {}}
+        self.data = {"format": FORMAT, "machine": machine, "started": date, "ended": date, "loads": [], "peers": {},
+                     "models": {}, "cells": {}}
         if path and os.path.exists(path):
             try:
                 with open(path) as file:
@@ -51,15 +53,31 @@ class Store:
             file.write("\n}\n")
         os.replace(part, self.path)
 
-    def cell(self, model, isa, threads, case, build):
-        """The cell of that name. An unfinished one of another build of Ingot starts anew."""
+    def cell(self, model, isa, threads, case):
+        """The cell of that name, made where there is none."""
         key = f"{model.label} | {isa} | {threads} | {case.name}"
-        cell = self.data["cells"].get(key)
-        if cell is None or (cell["build"] != build and "summary" not in cell):
-            cell = {"model": model.label, "isa": isa, "threads": threads, "case": case.name, "unit": case.unit,
-                    "build": build, "rounds": [], "absent": {}, "variants": {}}
-            self.data["cells"][key] = cell
+        cell = self.data["cells"].setdefault(key, {"model": model.label, "isa": isa, "threads": threads,
+                                                   "case": case.name, "unit": case.unit})
+        if "rounds" not in cell:
+            empty(cell)
         return cell
+
+
+def empty(cell):
+    """Forgets what was measured."""
+    cell.pop("summary", None)
+    cell.update(build=None, rounds=[], absent={}, variants={})
+
+
+def circumstances(data):
+    """When and how: one line for the reader."""
+    when = data["started"] if data["started"] == data["ended"] else f"{data['started']} to {data['ended']}"
+    loads = sorted(data.get("loads", []))
+    if not loads:
+        return when
+    shown = f"{loads[0]}" if loads[0] == loads[-1] else f"{loads[0]} to {loads[-1]}"
+    busy = "; other work ran: compare nothing but the order of magnitude" if loads[-1] > BUSY else ""
+    return f"{when}, load of the machine before {shown}{busy}"
 
 
 def finished(cell, engines, rounds):

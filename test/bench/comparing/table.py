@@ -1,5 +1,5 @@
 """The Markdown tables of a comparison."""
-from . import cases
+from . import cases, store
 
 
 def spread(engine, unit):
@@ -91,10 +91,12 @@ def memory(data):
             peaks = [cell["summary"]["engines"].get(name, {}).get("peak_rss") for name in engines]
             lines.append(row(cell["model"], cell["isa"], cell["threads"], cell["case"],
                              *(f"{peak / 1e6:.0f}" if peak else "-" for peak in peaks)))
-    return lines + [""]
+    return lines + [""] if len(lines) > 4 else []
 
 
 def models(data):
+    if not data["models"]:
+        return []
     lines = head("model", "variant", "file MB", "compile s", "compile peak MB", "binary MB", "weights read per token MB")
     for name, entry in data["models"].items():
         for isa, made in entry["compiled"].items():
@@ -113,7 +115,7 @@ def limits(data):
             lines.append(row(cell["model"], cell["isa"], cell["threads"], cell["case"], f"{probe['bytes'] / 1e6:.0f}",
                              f"{probe['read_gbs']:.1f}", f"{probe['int8_gops']:.0f}", f"{probe['fma_gflops']:.0f}",
                              f"{limit:.1f}"))
-    return lines + [""]
+    return lines + [""] if len(lines) > 4 else []
 
 
 def absences(data):
@@ -126,7 +128,7 @@ def absences(data):
     lines = ["Absent:", ""]
     for (name, model, reason), names in reasons.items():
         listed = ", ".join(dict.fromkeys(names))
-        lines.append(f"- {name}, {model}, {listed}: {short(reason, 200)}")
+        lines.append(f"- {name}, {model}, {listed}: {short(reason, 340)}")
     return lines + [""]
 
 
@@ -143,8 +145,7 @@ def variants(data):
 def markdown(data):
     count = sorted({len(cell["rounds"]) for cell in done_cells(data) if cell["unit"] != cases.PERPLEXITY})
     rounds = "-".join(str(n) for n in sorted({count[0], count[-1]})) if count else "0"
-    when = data["started"] if data["started"] == data["ended"] else f"{data['started']} to {data['ended']}"
-    lines = [f"{when}, {data['machine']}; {rounds} rounds, medians (smallest-largest)."]
+    lines = [f"{data['machine']}, {store.circumstances(data)}. {rounds} rounds, medians (smallest-largest)."]
     lines += [f"{name}: {text}." for name, text in data["peers"].items()]
     builds = sorted({cell["build"] for cell in done_cells(data)})
     lines += [f"Ingot: sha256 {', '.join(builds)}." if builds else "No finished cell.", ""]
