@@ -7,7 +7,8 @@ import pytest
 
 import support
 
-MIXES = {"f16": {"f32", "f16"}, "bf16": {"f32", "bf16"}, "q8_0": {"f32", "q8_0"}, "q5_1": {"f32", "q5_1"}}
+MIXES = {"f16": {"f32", "f16"}, "bf16": {"f32", "bf16"}, "q8_0": {"f32", "q8_0"}, "q5_1": {"f32", "q5_1", "q8_0"},
+         "q5_k_m": {"f32", "q5_1", "q8_0", "q6_k"}}
 
 
 def synth(path, *arguments):
