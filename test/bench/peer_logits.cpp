@@ -5,7 +5,7 @@
 // Answers lines of standard input, each on a line that starts with "ok", until its end; an error ends it
 // with 1. LIST is IDS or POSITIONS separated by commas, ascending where positions; files get f32 rows.
 //   logits FILE IDS POSITIONS   the whole vocabulary after each position
-//   hidden FILE IDS             of the last position: input of layer 0, output of each layer, final norm
+//   hidden FILE IDS             of the last position: output of each layer, then of the final norm
 //   greedy COUNT IDS            "ok IDS": the likeliest token, COUNT times, one decoding step each
 // Built by peer.py against a built llama.cpp, so that the layout of its structs is the compiler's concern.
 // The context is what llama.cpp makes by default (f16 cache, blocks of 512 tokens), on the CPU alone.
@@ -48,15 +48,12 @@ std::vector<int32_t> list(const std::string &text) {
 struct Taps {
   bool on = false;
   int32_t layers = 0;
-  std::map<int32_t, std::vector<float>> rows; ///< 0: embedding, i + 1: layer i, layers + 1: norm
+  std::map<int32_t, std::vector<float>> rows; ///< layers, then the norm
 
   int32_t place(const char *name) const {
-    // Gemma scales its embedding afterwards, which replaces what "inp_embd" gave.
-    if (!std::strcmp(name, "inp_embd") || !std::strcmp(name, "inp_scaled"))
-      return 0;
     if (!std::strcmp(name, "result_norm"))
-      return layers + 1;
-    return std::strncmp(name, "l_out-", 6) ? -1 : std::atoi(name + 6) + 1;
+      return layers;
+    return std::strncmp(name, "l_out-", 6) ? -1 : std::atoi(name + 6);
   }
   static bool visit(ggml_tensor *tensor, bool ask, void *user) {
     Taps &taps = *static_cast<Taps *>(user);

@@ -1,0 +1,1 @@
+"""What test/bench/quality is made of."""
