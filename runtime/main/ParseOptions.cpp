@@ -294,9 +294,10 @@ private:
                      "prompt rows in one step beside a row of each sequence of -b")
         ->delimiter(',');
     bench
-        ->add_option("--draw", options.bench.draw,
-                     "draw generated tokens as requests do: greedy, logits (greedy, from stored logits), sampled "
-                     "(temperature 0.8, top-k 40), random (temperature 0.8 alone); none: leave the logits")
+        ->add_option(
+            "--draw", options.bench.draw,
+            "draw generated tokens as requests do: greedy, logits (greedy, from stored logits), sampled "
+            "(temperature 0.8, top-k 40), random (temperature 0.8 alone); none: leave the logits")
         ->check(CLI::IsMember({"none", "greedy", "logits", "sampled", "random"}));
     bench->add_option("-r,--repetitions", options.bench.repetitions, "repetitions")
         ->check(CLI::Range(1, 10000));
