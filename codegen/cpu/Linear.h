@@ -6,8 +6,9 @@
 // and 16 up columns alternate; the result is half as wide), softcap, residual. Every schedule gives the same
 // bits. Instead of gate, softcap and residual there may be rope_kv (LinearHeads.h): the product is q, k and v
 // side by side; q and k are (normalised and) rotated, q goes to y (as wide as q), k and v are rounded into
-// the KV pages. Only rows of the step are then written. In place of gate and residual, the kernel of a head may
-// have argmax (LinearArgmax.h): in a step with INGOT_STEP_ARGMAX it leaves the best column of its part, not y.
+// the KV pages. Only rows of the step are then written. In place of gate and residual, the kernel of a head
+// may have argmax (LinearArgmax.h): in a step with INGOT_STEP_ARGMAX it leaves the best column of its part,
+// not y.
 //
 // Slots: x, residual?, y. Weights: w, bias?, gammas of q and k?. Parts share units of panels: a pair under a
 // gate, what belongs together under rope_kv, else one.

@@ -43,7 +43,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, Symbol, SingleBlock, N
       }
     }
     // linear: dot, then in this order the epilogues bias, gate, softcap, residual (each optional); or, after
-    // dot and bias, rope_kv: the product is q, k and v side by side, q and k are rotated, k and v go to the cache;
+    // dot and bias, rope_kv: the product is q, k and v side by side, q and k are (normalised by tile.rms_norm with a
+    // group per head and) rotated, k and v go to the cache; gammas are weights behind w and the bias;
     // or, after dot, bias and softcap, argmax
     tile.kernel @k_linear_rope_kv linear ins(%x: !tile.act<...>) outs(%y: !tile.rows<576>)
         weights(%w: !qfmt.packed<960x576, q4_1, n16>) {

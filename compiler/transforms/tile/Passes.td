@@ -9,9 +9,9 @@ def TileFormKernelsPass : Pass<"tile-form-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Each op (or group that one kernel computes) becomes a `tile.launch` and a `tile.kernel` whose body is complete
     and whose schedule is undecided. Groups: rms_norm with the quantization of its result; per-head norms, rope of
-    q and k and kv_append, which join the projection where one linear gives q, k and v, heads are whole panels of 16,
-    rotated pairs are neighbours and there are no norms (`rope-in-linear`); attention with the quantization of its result, where heads are whole groups of 32.
-    Column slices and layer ends become offsets and taps, not kernels.
+    q and k and kv_append, which join the projection where one linear gives q, k and v and heads are whole panels of
+    16 (`rope-in-linear`; where they do not, `refused` of the rope_kv kernel says why); attention with the
+    quantization of its result, where heads are whole groups of 32. Column slices and layer ends become offsets and taps, not kernels.
     ```mlir
     %n = llm.rms_norm %x, @norm {eps = 1.0e-5 : f32} : tensor<?x64xf32>
     %a = llm.quantize %n {act = #qfmt.act<i8, group = 32, block = 1>} : tensor<?x64xf32> -> !llm.act<64, <...>>
@@ -19,6 +19,18 @@ def TileFormKernelsPass : Pass<"tile-form-kernels", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     %a = tile.launch @p0_norm(%x) params = [@norm] replicated : (tensor<?x64xf32>) -> !llm.act<64, <...>>
+    ```
+    and
+    ```mlir
+    %p = llm.linear %a, @qkv : !llm.act<64, <...>> -> tensor<?x128xf32>
+    %q = llm.slice %p {offset = 0 : i64, size = 64 : i64} : ...   // k and v alike
+    %qn = llm.rms_norm %q, @gq {eps = 1.0e-6 : f32, groups = 2 : i64} : tensor<?x64xf32>
+    %qr = llm.rope %qn, %b {heads = 2 : i64, rope = #llm.rope<half, ...>} : tensor<?x64xf32>
+    %c = llm.kv_append %kr, %v, %b : ...
+    ```
+    becomes
+    ```mlir
+    %qr, %c = tile.launch @p2_linear(%a) params = [@qkv, @gq, @gk] {kv_layer = 0 : i64} : ...
     ```
     Launches of M classes up to 8 that are cheaper than a barrier (norm, quantize, elementwise, select) are
     `replicated`. An op variant that no kernel body can say is an error that names it.
