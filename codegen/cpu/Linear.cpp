@@ -51,13 +51,15 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
     r.unroll = s.k % 4 == 0 ? 4 : 1;
     // Accumulators: 24 of 32 zmm, or (two ymm each) 6 of 8 pairs. One row needs four chains to hide the
     // latency.
-    r.rows = rows == 0 ? (wide ? 12 : 6) : rows == 8 && !wide ? 4 : rows;
+    r.rows = rows == 0 ? (floatInBlocks(s, t) && wide ? 12 : 6) : rows == 8 && !wide ? 4 : rows;
     r.panels = wide ? (r.rows <= 6 ? 4 : 2) : (r.rows == 1 ? 4 : r.rows == 2 ? 2 : 1);
     if (!wide && s.gate && r.rows > 2)
       r.rows = rows == 0 ? 3 : 2;
     r.prefetch = rows == 0 ? 0 : 4096;
     if (rows == 0) // the chunk's activations stay in L2 while the panels pass
-      r.chunk = std::clamp<int64_t>(393216 / (s.inStrideBytes() * r.rows), 2, 16) * r.rows;
+      r.chunk = floatInBlocks(s, t)
+                    ? std::clamp<int64_t>(393216 / (s.inStrideBytes() * r.rows), 2, 16) * r.rows
+                    : 96;
     return r;
   }
   r.dot = t.hasVnni() ? DotKind::Vnni : DotKind::Maddubs;

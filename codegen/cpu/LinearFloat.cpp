@@ -3,7 +3,8 @@
 // One fma chain per output, columns ascending. A register tile is `panels` panels times `rows` rows; with one
 // row, several panels in flight hide the latency of the chain.
 //
-// An M class reads the weights as they lie. The chunk class works in blocks of columns: a block of the panels
+// An M class reads the weights as they lie, and so does the chunk class where that is faster (floatInBlocks).
+// Else the chunk class works in blocks of columns: a block of the panels
 // in flight is widened to f32 once in scratch (so the inner loop has loads and fma only, and one stream of
 // weights in L1), all rows of the chunk pass over it, and the sums wait in scratch between blocks: a chain
 // that is stored and loaded again has the same bits.
@@ -96,6 +97,26 @@ public:
         lo, hi,
         [&](const Flight &f) { k.forLoop(k.c64(0), rowEnd, rows, [&](Value row) { tile(f, row, rows); }); },
         [&](Value unit) { epilogue.heads()->finish(epilogue.heads()->tile, unit, k.c64(0), rowEnd); });
+  }
+
+  /// All units of [lo, hi) for any number of rows, straight from the weights: whole tiles chunk by chunk,
+  /// then pairs and single rows.
+  void rowsOver(Value lo, Value hi, Value rows) {
+    auto over = [&](Value row0, Value rowEnd, int64_t tileRows) {
+      unitsOver(
+          lo, hi,
+          [&](const Flight &f) {
+            k.forLoop(row0, rowEnd, tileRows, [&](Value row) { tile(f, row, tileRows); });
+          },
+          [](Value) {});
+    };
+    const int64_t most = spec.schedule.rows;
+    Value whole = k.mul(k.div(rows, k.c64(most)), most);
+    Value pairs = k.mul(k.div(rows, k.c64(2)), 2);
+    k.forLoop(k.c64(0), whole, spec.schedule.chunk,
+              [&](Value row0) { over(row0, k.minS(k.add(row0, spec.schedule.chunk), whole), most); });
+    over(whole, pairs, 2);
+    over(pairs, rows, 1);
   }
 
   /// All units of [lo, hi) for the rows row0 .. rowEnd - 1, at most `schedule.chunk`.
@@ -262,6 +283,10 @@ private:
 
 } // namespace
 
+bool ingot::cpu::floatInBlocks(const LinearSpec &spec, const target::Target &target) {
+  return spec.rows == 0 && (copyStrideBytes(spec) != 0 || spec.ropeKv || !target.hasAvx512());
+}
+
 int64_t ingot::cpu::linearFloatScratchBytes(const LinearSpec &spec) {
   if (spec.rows > 0)
     return 0;
@@ -279,6 +304,8 @@ void ingot::cpu::emitLinearFloat(KernelBuilder &k, const LinearSpec &spec) {
                          k.c64(roundUp(spec.rows, spec.schedule.rows)), k.c64(0));
     return tiles.panelsOver(lo, hi, all, spec.schedule.rows);
   }
+  if (!floatInBlocks(spec, k.target()))
+    return tiles.rowsOver(lo, hi, rows);
   k.forLoop(k.c64(0), rows, spec.schedule.chunk, [&](Value row0) {
     tiles.chunkOver(lo, hi, row0, k.minS(k.add(row0, spec.schedule.chunk), rows));
   });
