@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 import asmloops
+from report import report
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECORD = HERE / "hotloops.json"
@@ -188,12 +189,7 @@ def main():
         lists = compare(isa, known, kernels)
         faults += lists[0]
         gains += lists[1]
-    for title, lines in (("slower than recorded", faults), ("faster than recorded", gains)):
-        if lines:
-            print(f"{title}:\n  " + "\n  ".join(lines))
-    if faults or gains:
-        print(f"where that is meant, record anew and commit the difference: {command_to_record(args.build)}")
-    return 1 if faults else 0
+    return report("slower than recorded", faults, "faster than recorded", gains, command_to_record(args.build))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+from report import report
+
 HERE = pathlib.Path(__file__).resolve().parent
 GOLDEN = HERE.parent / "golden/gguf"
 RECORD = HERE / "steps.json"
@@ -110,12 +112,7 @@ def main():
         lists = compare(model, recorded, counts)
         faults += lists[0]
         gains += lists[1]
-    for title, lines in (("more than recorded", faults), ("fewer than recorded", gains)):
-        if lines:
-            print(f"{title}:\n  " + "\n  ".join(lines))
-    if faults or gains:
-        print(f"where that is meant, record anew and commit the difference: {command_to_record(args.build)}")
-    return 1 if faults else 0
+    return report("more than recorded", faults, "fewer than recorded", gains, command_to_record(args.build))
 
 
 if __name__ == "__main__":

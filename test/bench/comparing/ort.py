@@ -8,24 +8,11 @@ part only where --peers names it. No steps of prompt and generation rows togethe
 import json
 import os
 import shutil
-import subprocess
-import sys
 
-from .process import Failure, run, say
+from .process import Failure, environment, run, say
 
 PACKAGES = ["onnxruntime-genai==0.18.0", "onnx", "onnx-ir", "transformers", "accelerate", "gguf", "torch"]
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ort_worker.py")
-
-
-def install(work):
-    python = os.path.join(work, "ort", "bin", "python")
-    if not os.path.exists(python):
-        run([sys.executable, "-m", "venv", os.path.join(work, "ort")])
-    if subprocess.run([python, "-c", "import onnxruntime_genai, torch, accelerate"],
-                      stderr=subprocess.DEVNULL).returncode:
-        say(f"installing {PACKAGES[0]}, torch and transformers")
-        run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *PACKAGES])
-    return python
 
 
 class Ort:
@@ -33,7 +20,8 @@ class Ort:
 
     def __init__(self, args, cases):
         self.work, self.forced = args.work, args.isa_now if args.isa_now in ("avx2", "avx512") else None
-        self.python = None if self.forced else install(args.work)
+        self.python = None if self.forced else environment(args.work, "ort", "onnxruntime_genai, torch, accelerate", PACKAGES,
+                                                               f"{PACKAGES[0]}, torch and transformers")
         self.build_text = f"{PACKAGES[0]}, requantized to int4, f32 cache"
         self.unreadable = {}
 

@@ -7,23 +7,11 @@ logits of a whole text, so there is no perplexity. Its instruction set cannot be
 """
 import json
 import os
-import subprocess
-import sys
 
-from .process import Failure, run, say
+from .process import Failure, environment, run
 
 PACKAGES = ["openvino-genai==2026.4.1.0", "openvino-tokenizers==2026.4.1.0", "numpy"]
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ov_worker.py")
-
-
-def install(work):
-    python = os.path.join(work, "openvino", "bin", "python")
-    if not os.path.exists(python):
-        run([sys.executable, "-m", "venv", os.path.join(work, "openvino")])
-    if subprocess.run([python, "-c", "import openvino_genai"], stderr=subprocess.DEVNULL).returncode:
-        say(f"installing {PACKAGES[0]}")
-        run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *PACKAGES])
-    return python
 
 
 class OpenVino:
@@ -31,7 +19,7 @@ class OpenVino:
 
     def __init__(self, args, cases):
         self.forced = args.isa_now if args.isa_now in ("avx2", "avx512") else None
-        self.python = None if self.forced else install(args.work)
+        self.python = None if self.forced else environment(args.work, "openvino", "openvino_genai", PACKAGES, PACKAGES[0])
         self.build_text = PACKAGES[0]
         self.unreadable = {}
 

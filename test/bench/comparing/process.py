@@ -60,3 +60,14 @@ def run(command, environment=None, limit=None):
         raise Failure(f"{os.path.basename(command[0])} ended with {process.returncode}: "
                       f"{last_words(errors or text)}")
     return Done(text, errors, wall, usage.ru_maxrss * 1024)
+
+
+def environment(work, name, imports, packages, what):
+    """The Python of a virtual environment that has the packages; made on the first call."""
+    python = os.path.join(work, name, "bin", "python")
+    if not os.path.exists(python):
+        run([sys.executable, "-m", "venv", os.path.join(work, name)])
+    if subprocess.run([python, "-c", f"import {imports}"], stderr=subprocess.DEVNULL).returncode:
+        say(f"installing {what}")
+        run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages])
+    return python
