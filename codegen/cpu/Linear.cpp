@@ -87,6 +87,17 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
   return r;
 }
 
+/// Why a dot of bf16 pairs cannot be had, empty where it can.
+static std::string refuseBf16Dot(const LinearSpec &s, const target::Target &t) {
+  if (!s.fast)
+    return "bf16 dots round the activations: --numerics=fast allows it";
+  if (!t.hasBf16Dot())
+    return "target " + t.name.str() + " has no AVX512-BF16";
+  if (s.scheme != qfmt::Scheme::BF16)
+    return "only bf16 weights are multiplied by bf16 dots";
+  return s.k % 2 == 0 ? "" : "bf16 dots take pairs of columns";
+}
+
 std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &t) {
   const qfmt::SchemeGeometry &g = qfmt::geometry(s.scheme);
   std::string name = g.name;
@@ -110,8 +121,12 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
   if (g.isFloat) {
     if (s.block != 0)
       return name + " weights take f32 activations";
-    if (s.schedule.dot != DotKind::Fma)
+    if (s.schedule.dot == DotKind::Bf16) {
+      if (std::string why = refuseBf16Dot(s, t); !why.empty())
+        return why;
+    } else if (s.schedule.dot != DotKind::Fma) {
       return name + " weights are multiplied by fma only";
+    }
     if (s.schedule.rows < 1 || s.schedule.panels < 1 || s.schedule.rows * s.schedule.panels > 24)
       return "the register tile has more than 24 accumulators";
     if (s.rows > 0 && s.rows % s.schedule.rows != 0)
@@ -130,7 +145,8 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
     return "an M class needs its rows in one block";
   switch (s.schedule.dot) {
   case DotKind::Fma:
-    return name + " weights have no fma kernel";
+  case DotKind::Bf16:
+    return name + " weights have no kernel of float dots";
   case DotKind::Vnni:
     if (!t.hasVnni())
       return "target " + t.name.str() + " has no AVX512-VNNI";
@@ -162,6 +178,22 @@ llvm::SmallVector<LinearSchedule, 2> ingot::cpu::linearSchedules(const LinearSpe
                                                                  const target::Target &target) {
   llvm::SmallVector<LinearSchedule, 2> all = {chooseLinearSchedule(spec, target)};
   bool quantized = !qfmt::geometry(spec.scheme).isFloat;
+  if (spec.fast && spec.scheme == qfmt::Scheme::BF16) {
+    LinearSchedule dots = all.front();
+    dots.dot = DotKind::Bf16;
+    dots.unroll = spec.k % 4 == 0 ? 4 : 2;
+    if (spec.rows == 0) {
+      dots.rows = 6;
+      dots.panels = 4;
+      // Rounded, a row takes half the bytes: half of L2 for them.
+      dots.chunk = std::clamp<int64_t>(524288 / (spec.k * 2) / 6 * 6, 48, 192);
+    }
+    // In all classes or none, so that a row's bits do not depend on the batch here either.
+    LinearSpec rounded = spec;
+    rounded.schedule = dots;
+    if (refuseLinear(rounded, target).empty())
+      return {dots};
+  }
   if (quantized && spec.rows == 0 && (target.hasAmx() || spec.amxInSoftware)) {
     LinearSchedule amx = all.front();
     amx.dot = DotKind::Amx;
@@ -195,6 +227,8 @@ double ingot::cpu::linearCost(const LinearSpec &s, const target::Target &t) {
     rate = 40;
   else if (s.schedule.dot == DotKind::Maddubs)
     rate = 60;
+  else if (s.schedule.dot == DotKind::Bf16)
+    rate = 80;
   else if (s.schedule.dot == DotKind::Amx)
     rate = s.scheme == qfmt::Scheme::Q6_K ? 90 : 180;
   if (!t.hasAvx512())

@@ -2,13 +2,13 @@
 //
 // y[row][n] = epilogue(dot(w[n], x[row])) with w in layout n16. The dot is the scheme's expression
 // (dialects/qfmt/schemes/Schemes.h): quantized weights take int8 activations packed in blocks of `block`
-// rows, float weights take f32 rows. Epilogues in this order, each optional: bias, gate (panels of 16 gate
-// and 16 up columns alternate; the result is half as wide), softcap, residual. Every schedule gives the same
-// bits. Instead of gate, softcap and residual there may be rope_kv (LinearHeads.h): the product is q, k and v
-// side by side; q and k are (normalised and) rotated, q goes to y (as wide as q), k and v are rounded into
-// the KV pages. Only rows of the step are then written. In place of gate and residual, the kernel of a head
-// may have argmax (LinearArgmax.h): in a step with INGOT_STEP_ARGMAX it leaves the best column of its part,
-// not y.
+// rows, float weights take f32 rows (the dot kind Bf16 rounds them to bf16, docs/numerics.md). Epilogues in
+// this order, each optional: bias, gate (panels of 16 gate and 16 up columns alternate; the result is half as
+// wide), softcap, residual. Every schedule gives the same bits. Instead of gate, softcap and residual there
+// may be rope_kv (LinearHeads.h): the product is q, k and v side by side; q and k are (normalised and)
+// rotated, q goes to y (as wide as q), k and v are rounded into the KV pages. Only rows of the step are then
+// written. In place of gate and residual, the kernel of a head may have argmax (LinearArgmax.h): in a step
+// with INGOT_STEP_ARGMAX it leaves the best column of its part, not y.
 //
 // Slots: x, residual?, y. Weights: w, bias?, gammas of q and k?. Parts share units of panels: a pair under a
 // gate, what belongs together under rope_kv, else one.
@@ -33,7 +33,7 @@
 
 namespace ingot::cpu {
 
-enum class DotKind { Fma, Vnni, Maddubs, Amx };
+enum class DotKind { Fma, Vnni, Maddubs, Amx, Bf16 };
 
 struct LinearSchedule {
   DotKind dot = DotKind::Fma;
@@ -60,6 +60,7 @@ struct LinearSpec {
   /// All but the places of q, k, v and of the result, which follow from it.
   std::optional<RopeKvSpec> ropeKv;
   bool amxInSoftware = false; ///< tests: tile operations as loops on memory
+  bool fast = false;          ///< --numerics=fast: dots of rounded activations may be chosen
   LinearSchedule schedule;
 
   int64_t panels() const { return (n + 15) / 16; }

@@ -32,6 +32,8 @@ static std::optional<DotKind> dotOf(tile::DotKind kind) {
     return DotKind::Maddubs;
   case tile::DotKind::Amx:
     return DotKind::Amx;
+  case tile::DotKind::Bf16:
+    return DotKind::Bf16;
   case tile::DotKind::Undecided:
     return std::nullopt;
   }
@@ -42,6 +44,7 @@ static const char *dotName(DotKind kind) {
   return kind == DotKind::Fma       ? "fma"
          : kind == DotKind::Vnni    ? "vnni"
          : kind == DotKind::Maddubs ? "maddubs"
+         : kind == DotKind::Bf16    ? "bf16"
                                     : "amx";
 }
 
@@ -71,7 +74,9 @@ LogicalResult ingot::cpu::emitLinearFamily(tile::KernelOp kernel, KernelBuilder 
     s.ropeKv = ropeKvSpec(*d->ropeKv);
   tile::ScheduleAttr schedule = *kernel.getSchedule();
   s.schedule.dot = *dot;
-  s.schedule.lanes = *dot == DotKind::Fma ? 16 : schedule.getVector() / 4;
+  // The body says which dot it is; whether it was allowed was decided when the kernel was selected.
+  s.fast = *dot == DotKind::Bf16;
+  s.schedule.lanes = d->w.isFloat() ? 16 : schedule.getVector() / 4;
   s.schedule.panels = schedule.getPanels();
   s.schedule.rows = schedule.getRows();
   s.schedule.unroll = schedule.getUnroll();
@@ -106,6 +111,7 @@ void ingot::cpu::answerLinear(const KernelQuery &q, const target::Target &t, Ker
   s.scheme = *scheme;
   s.block = q.actBlock > 0 ? q.actBlock : 0;
   s.rows = q.rows;
+  s.fast = q.fast;
   s.domain = q.outDomain ? RowDomain::Out : RowDomain::Rows;
   for (const std::string &key : q.keys) {
     if (key == "bias")
@@ -147,7 +153,7 @@ void ingot::cpu::answerLinear(const KernelQuery &q, const target::Target &t, Ker
     KernelCandidate c;
     c.dot = dotName(schedule.dot);
     c.layout = "n16";
-    c.vector = schedule.dot == DotKind::Fma ? t.vectorBits / 8 : schedule.lanes * 4;
+    c.vector = qfmt::geometry(s.scheme).isFloat ? t.vectorBits / 8 : schedule.lanes * 4;
     c.panels = schedule.panels;
     c.rows = schedule.rows;
     c.unroll = schedule.unroll;

@@ -1,7 +1,8 @@
 //===- LinearFloat.cpp - f32, f16 and bf16 weights ------------------------------------------------===//
 //
-// One fma chain per output, columns ascending. A register tile is `panels` panels times `rows` rows; with one
-// row, several panels in flight hide the latency of the chain.
+// One fma chain per output, columns ascending; or (DotKind::Bf16) one chain of pairs of columns, of bf16
+// weights and of activations that are rounded to bf16 in scratch before they are used. A register tile is
+// `panels` panels times `rows` rows; with one row, several panels in flight hide the latency of the chain.
 //
 // An M class reads the weights as they lie, and so does the chunk class where that is faster (floatInBlocks).
 // Else the chunk class works in blocks of columns: a block of the panels
@@ -36,8 +37,17 @@ int64_t copyStrideBytes(const LinearSpec &spec) {
   return spec.inStrideBytes() % 2048 == 0 ? spec.inStrideBytes() + 4 * floatScratchColumns : 0;
 }
 
-/// Scratch of the chunk class: widened columns, sums, the copy of the activations, rows of a unit.
+/// Bytes from row to row of activations rounded to bf16: no multiple of 1 KB, as above.
+int64_t roundedStrideBytes(const LinearSpec &spec) {
+  int64_t bytes = roundUp(2 * roundUp(spec.k, 16), 64);
+  return bytes % 1024 == 0 ? bytes + 64 : bytes;
+}
+
+/// Scratch of the chunk class: widened columns, sums, the copy of the activations (with bf16 dots that copy
+/// alone), rows of a unit.
 int64_t unitRowsOffset(const LinearSpec &spec) {
+  if (spec.schedule.dot == DotKind::Bf16)
+    return spec.schedule.chunk * roundedStrideBytes(spec);
   return (floatScratchColumns + spec.schedule.chunk) * panelsInFlight(spec) * 64 +
          spec.schedule.chunk * copyStrideBytes(spec);
 }
@@ -45,8 +55,8 @@ int64_t unitRowsOffset(const LinearSpec &spec) {
 class FloatTiles {
 public:
   FloatTiles(KernelBuilder &k, const LinearSpec &spec)
-      : k(k), spec(spec), epilogue(k, spec), x(k.slot(0)),
-        panelBytes(qfmt::panelSize(spec.scheme, spec.k)->bytes) {
+      : k(k), spec(spec), epilogue(k, spec), x(k.slot(0)), xStride(spec.inStrideBytes()),
+        bf16Dot(spec.schedule.dot == DotKind::Bf16), panelBytes(qfmt::panelSize(spec.scheme, spec.k)->bytes) {
     element = spec.scheme == qfmt::Scheme::F32   ? k.f32()
               : spec.scheme == qfmt::Scheme::F16 ? k.f16()
                                                  : k.bf16();
@@ -61,26 +71,31 @@ public:
     Value first;
   };
 
-  /// Rows row0 .. row0 + rows - 1.
-  void tile(const Flight &f, Value row0, int64_t rows) {
+  /// Rows row0 .. row0 + rows - 1. Results of a part of a unit wait from row `waiting` of `unitRows` on.
+  void tile(const Flight &f, Value row0, int64_t rows, Value waiting, Value unitRows) {
     const int64_t panels = f.panels;
     KernelBuilder::Values bases = panelBases(f);
-    Value rowBase = k.gep(x, k.mul(row0, spec.inStrideBytes()));
+    Value rowBase = k.gep(x, k.mul(row0, xStride));
     KernelBuilder::Values acc(size_t(panels * rows), k.splat(k.f32v(), 0));
     acc = k.forLoop(0, spec.k, spec.schedule.unroll, acc, [&](Value column, ValueRange in) {
       KernelBuilder::Values next(in.begin(), in.end());
       KernelBuilder::Values at;
       for (Value base : bases)
         at.push_back(k.gep(base, k.mul(column, 16 * size)));
-      Value xs = k.gep(rowBase, k.mul(column, 4));
+      Value xs = k.gep(rowBase, k.mul(column, bf16Dot ? 2 : 4));
       if (spec.schedule.prefetch)
         prefetch(bases.front(), at, column);
-      for (int64_t u = 0; u < spec.schedule.unroll; ++u)
+      const int64_t step = bf16Dot ? 2 : 1;
+      for (int64_t u = 0; u < spec.schedule.unroll; u += step)
         for (int64_t p = 0; p < panels; ++p) {
-          Value w = k.toF32(k.loadAt(k.vec(16, element), at[size_t(p)], u * 16 * size, 16 * size));
+          Value w = bf16Dot ? pairOfColumns(at[size_t(p)], u)
+                            : k.toF32(k.loadAt(k.vec(16, element), at[size_t(p)], u * 16 * size, 16 * size));
           for (int64_t r = 0; r < rows; ++r) {
-            Value v = k.loadBroadcast(k.f32(), xs, r * spec.inStrideBytes() + 4 * u);
-            next[size_t(p * rows + r)] = k.fma(w, v, next[size_t(p * rows + r)]);
+            Value &sum = next[size_t(p * rows + r)];
+            if (bf16Dot)
+              sum = dotPair(sum, w, k.loadBroadcast(k.i32(), xs, r * xStride + 2 * u));
+            else
+              sum = k.fma(w, k.loadBroadcast(k.f32(), xs, r * xStride + 4 * u), sum);
           }
         }
       return next;
@@ -88,14 +103,19 @@ public:
     TileResults results(size_t(panels), {});
     for (int64_t p = 0; p < panels; ++p)
       results[size_t(p)].assign(acc.begin() + p * rows, acc.begin() + (p + 1) * rows);
-    store(f, results, row0, row0, epilogue.heads() ? epilogue.heads()->tile : Value());
+    store(f, results, row0, waiting, unitRows);
   }
 
   /// All units of [lo, hi) for the rows 0 .. rowEnd - 1, of which there is a multiple of `rows`.
   void panelsOver(Value lo, Value hi, Value rowEnd, int64_t rows) {
+    if (bf16Dot)
+      roundRows(k.c64(0), rowEnd);
     unitsOver(
         lo, hi,
-        [&](const Flight &f) { k.forLoop(k.c64(0), rowEnd, rows, [&](Value row) { tile(f, row, rows); }); },
+        [&](const Flight &f) {
+          Value unitRows = epilogue.heads() ? epilogue.heads()->tile : Value();
+          k.forLoop(k.c64(0), rowEnd, rows, [&](Value row) { tile(f, row, rows, row, unitRows); });
+        },
         [&](Value unit) { epilogue.heads()->finish(epilogue.heads()->tile, unit, k.c64(0), rowEnd); });
   }
 
@@ -103,12 +123,16 @@ public:
   /// then pairs and single rows.
   void rowsOver(Value lo, Value hi, Value rows) {
     auto over = [&](Value row0, Value rowEnd, int64_t tileRows) {
+      if (bf16Dot)
+        roundRows(row0, rowEnd);
+      Value unitRows = k.gep(k.scratch(), unitRowsOffset(spec));
       unitsOver(
           lo, hi,
           [&](const Flight &f) {
-            k.forLoop(row0, rowEnd, tileRows, [&](Value row) { tile(f, row, tileRows); });
+            k.forLoop(row0, rowEnd, tileRows,
+                      [&](Value row) { tile(f, row, tileRows, k.sub(row, row0), unitRows); });
           },
-          [](Value) {});
+          [&](Value unit) { epilogue.heads()->finish(unitRows, unit, row0, k.sub(rowEnd, row0)); });
     };
     const int64_t most = spec.schedule.rows;
     Value whole = k.mul(k.div(rows, k.c64(most)), most);
@@ -161,6 +185,36 @@ public:
   }
 
 private:
+  /// Two columns of a panel, from column `u` after `at`, as pairs of bf16.
+  Value pairOfColumns(Value at, int64_t u) {
+    llvm::SmallVector<int64_t> lanes;
+    for (int64_t i = 0; i < 16; ++i)
+      lanes.append({i, 16 + i});
+    Value both = k.loadAt(k.vec(32, k.i16()), at, u * 32, 64);
+    return k.bitcast(k.shuffle(both, both, lanes), k.vec(32, k.bf16()));
+  }
+
+  /// sum + w[1] * x[1], then + w[0] * x[0], each rounded once, in each of 16 lanes.
+  Value dotPair(Value sum, Value w, Value x) {
+    return k.intrinsic("llvm.x86.avx512bf16.dpbf16ps.512", k.f32v(),
+                       {sum, w, k.bitcast(x, k.vec(32, k.bf16()))});
+  }
+
+  /// Rounds the activations of rows row0 .. rowEnd - 1 to bf16 in scratch, where they are read from now on.
+  void roundRows(Value row0, Value rowEnd) {
+    Value from = k.slot(0), to = k.scratch();
+    xStride = roundedStrideBytes(spec);
+    x = k.gep(to, k.sub(k.c64(0), k.mul(row0, xStride))); // rows are counted from the step's first
+    k.forLoop(row0, rowEnd, 1, [&](Value row) {
+      Value a = k.gep(from, k.mul(row, spec.inStrideBytes())), b = k.gep(x, k.mul(row, xStride));
+      k.forLoop(0, spec.inStrideBytes() / 4, 16, [&](Value i) {
+        Value v = k.intrinsic("llvm.x86.avx512bf16.cvtneps2bf16.512", k.vec(16, k.bf16()),
+                              {k.loadAt(k.f32v(), a, k.mul(i, 4), 64)});
+        k.storeAt(v, b, k.mul(i, 2), 32);
+      });
+    });
+  }
+
   /// Addresses of the panels in flight.
   KernelBuilder::Values panelBases(const Flight &f) {
     KernelBuilder::Values bases;
@@ -276,7 +330,9 @@ private:
   KernelBuilder &k;
   const LinearSpec &spec;
   LinearEpilogue epilogue;
-  Value x;
+  Value x;         ///< activations; row r begins xStride bytes after row r - 1
+  int64_t xStride; ///< bytes
+  bool bf16Dot;
   int64_t panelBytes, size;
   Type element;
 };
@@ -284,12 +340,15 @@ private:
 } // namespace
 
 bool ingot::cpu::floatInBlocks(const LinearSpec &spec, const target::Target &target) {
-  return spec.rows == 0 && (copyStrideBytes(spec) != 0 || spec.ropeKv || !target.hasAvx512());
+  return spec.rows == 0 && spec.schedule.dot != DotKind::Bf16 &&
+         (copyStrideBytes(spec) != 0 || !target.hasAvx512());
 }
 
 int64_t ingot::cpu::linearFloatScratchBytes(const LinearSpec &spec) {
   if (spec.rows > 0)
-    return 0;
+    return spec.schedule.dot == DotKind::Bf16
+               ? roundUp(spec.rows, spec.schedule.rows) * roundedStrideBytes(spec)
+               : 0;
   bool parts = spec.unitPanels() > panelsInFlight(spec);
   return unitRowsOffset(spec) + (parts ? spec.schedule.chunk * spec.unitPanels() * 64 : 0);
 }

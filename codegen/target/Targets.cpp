@@ -7,8 +7,8 @@
 using namespace ingot::target;
 
 static const Target table[] = {
-#define INGOT_TARGET(name, triple, cpu, features, bits, required)                                            \
-  {#name, triple, cpu, features, bits, required},
+#define INGOT_TARGET(name, triple, cpu, features, bits, fastOnly, required)                                  \
+  {#name, triple, cpu, features, bits, fastOnly, required},
 #include "codegen/target/Targets.def"
 };
 

@@ -18,11 +18,13 @@ struct Target {
   llvm::StringRef llvmCpu;  ///< target-cpu of every function
   llvm::StringRef features; ///< target-features of every function
   unsigned vectorBits;      ///< 256 or 512
+  bool fastOnly;            ///< differs from the target before it under --numerics=fast alone
   llvm::StringRef required; ///< comma-separated features, LLVM's names: ingot_module_v1::features
 
   bool hasFeature(llvm::StringRef feature) const;
   bool hasAvx512() const { return hasFeature("avx512f"); }
   bool hasVnni() const { return hasFeature("avx512vnni"); }
+  bool hasBf16Dot() const { return hasFeature("avx512bf16"); }
   bool hasAmx() const { return hasFeature("amx-int8"); }
 };
 

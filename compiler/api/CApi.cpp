@@ -128,7 +128,10 @@ int32_t readOptions(const char *model, const ingot_compile_options *given, pipel
   if (int32_t status = readPhase("--start-from", o.start_from, out.startFrom, error))
     return status;
   out.runtimeDir = o.support_dir ? o.support_dir : defaultSupportDir();
-  if (int32_t status = expandTargets(o.target ? o.target : "native", out.targets, error))
+  if (o.numerics)
+    out.numerics = o.numerics;
+  if (int32_t status =
+          expandTargets(o.target ? o.target : "native", out.numerics == "fast", out.targets, error))
     return status;
   if (Error failure = pipeline::checkOptions(out)) {
     error = toString(std::move(failure));

@@ -27,7 +27,7 @@ int chooseVariant(const std::vector<std::string> &isas, const std::string &force
   return cpu::chooseVariant(variants, cpu::CpuFeatures::detect(/*requestAmx=*/wantsAmx), forced, error);
 }
 
-int32_t expandTargets(const std::string &text, std::vector<std::string> &out, std::string &error) {
+int32_t expandTargets(const std::string &text, bool fast, std::vector<std::string> &out, std::string &error) {
   const std::vector<pipeline::TargetInfo> known = pipeline::knownTargets();
   if (text == "ref") {
     out = {"ref"};
@@ -35,7 +35,8 @@ int32_t expandTargets(const std::string &text, std::vector<std::string> &out, st
   }
   if (text == "all" || text == "native") {
     for (const pipeline::TargetInfo &target : known)
-      out.push_back(target.name);
+      if (fast || !target.fastOnly)
+        out.push_back(target.name);
     if (text == "all")
       return INGOT_OK;
     int best = chooseVariant(out, "", error);

@@ -11,7 +11,7 @@ namespace ingot::api {
 
 /// Expands "native", "all", "ref" or a list ("vnni,avx2", also by the names of --target's table). An
 /// ingot_status and a message that names what is unknown.
-int32_t expandTargets(const std::string &text, std::vector<std::string> &out, std::string &error);
+int32_t expandTargets(const std::string &text, bool fast, std::vector<std::string> &out, std::string &error);
 
 /// What the code of a variant needs of the CPU. The reference is compiled for what every supported machine
 /// has.

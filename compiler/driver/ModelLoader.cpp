@@ -111,6 +111,7 @@ ingot_compile_options compileOptions(const main_::LoadOptions &load, const std::
   ingot_compile_options_init(&options);
   options.target = target.c_str();
   options.kv = load.kvDtype.c_str();
+  options.numerics = load.numerics.c_str();
   options.config_file = load.configFile.c_str();
   options.context = load.context ? typed(*load.context) : 0;
   options.max_seqs = typed(load.maxSeqs);

@@ -23,7 +23,7 @@ std::string CompileOptions::describe() const {
   if (context)
     text += " ctx=" + std::to_string(*context);
   text += " max-seqs=" + std::to_string(maxSeqs) + " kv=" + kvDtype + " chunk=" + std::to_string(chunk) +
-          " numerics=exact";
+          " numerics=" + numerics;
   return text;
 }
 

@@ -29,6 +29,7 @@ struct TargetInfo {
   std::string name;     ///< value of --isa
   std::string cpu;      ///< value of --target
   std::string features; ///< what the machine must have, comma-separated
+  bool fastOnly;        ///< differs from the one before it under `numerics` fast alone
 };
 
 /// All variants, from the least to the most demanding one.
@@ -45,8 +46,7 @@ struct Progress {
 enum class Severity { Error, Warning, Remark };
 
 struct CompileOptions {
-  /// CPU variants by name (avx2, avx512, vnni, amx); empty: the best that this machine passes. "ref" stands
-  /// alone.
+  /// CPU variants by name (knownTargets). "ref" stands alone.
   std::vector<std::string> targets;
   Emit emit = Emit::Executable;
   /// Positions per sequence; unset: the model's own, at most 4096.
@@ -54,6 +54,8 @@ struct CompileOptions {
   int64_t maxSeqs = 32;
   std::string kvDtype = "f16";
   int64_t chunk = 512;
+  /// exact: every row's bits depend on its own tokens alone; fast: see docs/numerics.md.
+  std::string numerics = "exact";
   /// config.json or another file of the directory.
   std::string configFile = "config.json";
   std::optional<Phase> stopAfter;

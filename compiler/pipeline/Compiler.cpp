@@ -147,7 +147,7 @@ private:
 std::vector<TargetInfo> knownTargets() {
   std::vector<TargetInfo> list;
   for (const target::Target &target : target::allTargets())
-    list.push_back({target.name.str(), target.cpu.str(), target.required.str()});
+    list.push_back({target.name.str(), target.cpu.str(), target.required.str(), target.fastOnly});
   return list;
 }
 
@@ -186,6 +186,7 @@ struct Compiler::Implementation {
   Error loadModule();
   Error buildVariants(Phase last);
   Error emit();
+  std::string fastRemark();
   std::string meta();
   package::PackContents contents();
   Error printStop(StringRef output);
@@ -203,6 +204,10 @@ Error checkOptions(const CompileOptions &options) {
     return optionError("--target: none given");
   if (options.kvDtype != "f16" && options.kvDtype != "bf16" && options.kvDtype != "f32")
     return optionError("--kv: '" + options.kvDtype + "' is none of f16, bf16, f32");
+  if (options.numerics != "exact" && options.numerics != "fast")
+    return optionError("--numerics: '" + options.numerics + "' is none of exact, fast");
+  if (options.numerics == "fast" && options.isRef())
+    return optionError("--numerics: the reference is exact");
   if (options.context && (*options.context < 1 || *options.context > (1 << 24)))
     return optionError("--ctx: must be between 1 and 16777216");
   if (options.maxSeqs < 1 || options.maxSeqs > 4096)
@@ -362,6 +367,22 @@ Error Compiler::Implementation::emit() {
   return Error::success();
 }
 
+/// What fast numerics made of each variant.
+std::string Compiler::Implementation::fastRemark() {
+  std::string text;
+  for (Variant &variant : variants) {
+    size_t rounding = 0, all = 0;
+    for (tile::KernelOp kernel : variant.module->getOps<tile::KernelOp>())
+      kernel.walk([&](tile::DotOp dot) {
+        ++all;
+        rounding += dot.getKind() == tile::DotKind::Bf16;
+      });
+    text += (text.empty() ? "" : ", ") + variant.isa + ": " + std::to_string(rounding) + " of " +
+            std::to_string(all) + " matrix kernels round activations to bf16";
+  }
+  return "fast numerics: " + text + "; 'ingot eval --perplexity FILE --numerics=fast' prints the loss";
+}
+
 Error Compiler::Implementation::finish() {
   if (options.onDiagnostic) {
     for (const std::string &line : report.above(options.kernelSeconds))
@@ -458,6 +479,8 @@ Error Compiler::compileToFile(StringRef output) {
 Error Compiler::Implementation::writeArtefact(StringRef output) {
   if (Error error = emit())
     return error;
+  if (options.numerics == "fast" && options.onDiagnostic)
+    options.onDiagnostic(Severity::Remark, fastRemark());
   if (options.emit == Emit::Object) {
     const ObjectCode &code = emitted.front().code;
     return support::writeFileAtomically(output, StringRef(code.bytes.data(), code.bytes.size()));

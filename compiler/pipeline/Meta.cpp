@@ -114,7 +114,7 @@ std::string buildMeta(const import_::ModelSource &source, const CompileOptions &
   meta["layers"] = config.getLayers();
   meta["context"] = config.getMaxContext();
   meta["kv_dtype"] = llm::stringifyKvDtype(config.getKvDtype()).str();
-  meta["numerics"] = options.isRef() ? "reference (f32)" : "exact";
+  meta["numerics"] = options.isRef() ? "reference (f32)" : llm::stringifyNumerics(config.getNumerics()).str();
   meta["plan"] = memoryPlan(source, options, variants);
   meta["tensors"] = tensors(source);
   json::Array isas, explain;

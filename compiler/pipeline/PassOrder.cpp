@@ -32,8 +32,11 @@ void addPhase(mlir::OpPassManager &manager, Phase phase, const CompileOptions &o
     QfmtAssignSchemesPassOptions schemes;
     schemes.scheme = ref ? "f32" : "file";
     manager.addPass(createQfmtAssignSchemesPass(schemes));
-    if (!ref)
-      manager.addPass(createQfmtInsertActQuantPass());
+    if (!ref) {
+      QfmtInsertActQuantPassOptions activations;
+      activations.numerics = options.numerics;
+      manager.addPass(createQfmtInsertActQuantPass(activations));
+    }
     break;
   }
   case Phase::Shape: {

@@ -18,7 +18,7 @@ namespace ingot {
 struct KernelQuery {
   std::string family; ///< embed norm quantize linear rope_kv attention attn_split attn_merge gate add select
                       ///< softcap scale
-  std::string isa;    ///< avx2 avx512 vnni amx ref
+  std::string isa;    ///< a target of Targets.def, or ref
   int64_t rows = 0;   ///< M class; 0: the number of rows is known at run time
   bool outDomain = false;
   int64_t n = 0;         ///< linear, embed: rows of the weight; others: columns of the result
@@ -31,11 +31,12 @@ struct KernelQuery {
   std::vector<std::string> keys;
   int64_t qHeads = 0, kvHeads = 0, headDim = 0, vDim = 0, rotaryDim = 0;
   std::string kvDtype; ///< f32, f16, bf16 or empty
+  bool fast = false;   ///< --numerics=fast: results may differ between targets and from `spec`
 };
 
 /// One way to emit a prototype. The fields from `vector` on are those of #tile.schedule.
 struct KernelCandidate {
-  std::string dot;    ///< fma, vnni, maddubs, amx; empty where the family has no dot
+  std::string dot;    ///< fma, vnni, maddubs, amx, bf16; empty where the family has no dot
   std::string layout; ///< layout of the weight matrix: row or n16; empty where there is none
   int64_t vector = 64, panels = 1, rows = 1, unroll = 1, prefetch = 0, chunk = 0, ops = 1;
   double cost = 0;    ///< estimated nanoseconds of one launch on one core; the smallest wins, ties by order

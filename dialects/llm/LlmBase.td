@@ -37,6 +37,8 @@ def Llm_RopeStyle : Llm_Enum<"RopeStyle", "which columns of a head form a rotate
 def Llm_MaskKind : Llm_Enum<"MaskKind", "which keys a row may see", [I32EnumAttrCase<"Causal", 0, "causal">]>;
 def Llm_KvDtype : Llm_Enum<"KvDtype", "element type of a KV cache", [
     I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"F16", 1, "f16">, I32EnumAttrCase<"BF16", 2, "bf16">]>;
+def Llm_Numerics : Llm_Enum<"Numerics", "exact: every target computes the same bits; fast: faster roundings are allowed", [
+    I32EnumAttrCase<"Exact", 0, "exact">, I32EnumAttrCase<"Fast", 1, "fast">]>;
 def Llm_Recipe : Llm_Enum<"Recipe", "how a parameter is made of its sources", [
     I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Concat", 1, "concat">,
     I32EnumAttrCase<"Interleave16", 2, "interleave16">]>;
@@ -49,6 +51,9 @@ def Llm_GateKindAttr : EnumAttr<Llm_Dialect, Llm_GateKind, "gate_kind"> {
   let assemblyFormat = "`<` $value `>`";
 }
 def Llm_KvDtypeAttr : EnumAttr<Llm_Dialect, Llm_KvDtype, "kv_dtype"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+def Llm_NumericsAttr : EnumAttr<Llm_Dialect, Llm_Numerics, "numerics"> {
   let assemblyFormat = "`<` $value `>`";
 }
 def Llm_RecipeAttr : EnumAttr<Llm_Dialect, Llm_Recipe, "recipe"> {

@@ -30,12 +30,13 @@ def Llm_ConfigOp : Llm_Op<"config", [HasParent<"::mlir::ModuleOp">]> {
     llm.config "SmolLM2" arch "llama" kv f16
       {hidden = 576 : i64, layers = 30 : i64, max_context = 2048 : i64, max_seqs = 16 : i64, vocab = 49152 : i64}
     ```
-    `max_context`: positions served; `page`: tokens per KV page. config_c1: all sizes positive; config_c2: one per module.
+    `max_context`: positions served; `page`: tokens per KV page; `numerics`: exact unless it is said to be fast. config_c1: all sizes positive; config_c2: one per module.
   }];
   let arguments = (ins StrAttr:$name, StrAttr:$arch, Llm_I64Attr:$vocab, Llm_I64Attr:$hidden, Llm_I64Attr:$layers,
                        Llm_I64Attr:$max_context, DefaultValuedAttr<Llm_I64Attr, "1">:$max_seqs,
                        DefaultValuedAttr<Llm_KvDtypeAttr, "::ingot::llm::KvDtype::F16">:$kv_dtype,
-                       DefaultValuedAttr<Llm_I64Attr, "16">:$page);
+                       DefaultValuedAttr<Llm_I64Attr, "16">:$page,
+                       DefaultValuedAttr<Llm_NumericsAttr, "::ingot::llm::Numerics::Exact">:$numerics);
   let assemblyFormat = "$name `arch` $arch `kv` custom<KvDtypeWord>($kv_dtype) attr-dict";
   let hasVerifier = 1;
 }

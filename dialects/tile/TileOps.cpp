@@ -100,7 +100,9 @@ LogicalResult DotOp::verify() {
     return emitOpError() << "scheme " << w.getSchemeAttr().schemeName()
                          << (w.isFloat() ? " takes f32 rows" : " takes quantized activations") << ", not "
                          << getX().getType();
-  if (getKind() != DotKind::Undecided && (getKind() == DotKind::Fma) != w.isFloat())
+  bool forFloat = getKind() == DotKind::Fma || getKind() == DotKind::Bf16;
+  if ((getKind() != DotKind::Undecided && forFloat != w.isFloat()) ||
+      (getKind() == DotKind::Bf16 && w.getScheme() != qfmt::Scheme::BF16))
     return emitOpError() << "dot kind " << stringifyDotKind(getKind()) << " does not fit scheme "
                          << w.getSchemeAttr().schemeName();
   return wantWidth(*this, getOut().getType(), w.getRows(), "result");

@@ -54,7 +54,7 @@ enum {
   INGOT_PACK_PARAMS = 3,
   /* The packed weight bytes that ingot_launch_v1.weight counts from. Name: empty. */
   INGOT_PACK_WEIGHTS = 4,
-  /* The relocatable object of one variant, for the JIT of a pack. Name: the isa (avx2, avx512, vnni, amx, ref). */
+  /* The relocatable object of one variant, for the JIT of a pack. Name: the isa, as in ingot_module_v1.        */
   INGOT_PACK_OBJECT = 5
 };
 

@@ -12,6 +12,7 @@ extern "C" {
 __attribute__((weak)) const ingot_module_v1 *ingot_module_query_avx2(uint32_t);
 __attribute__((weak)) const ingot_module_v1 *ingot_module_query_avx512(uint32_t);
 __attribute__((weak)) const ingot_module_v1 *ingot_module_query_vnni(uint32_t);
+__attribute__((weak)) const ingot_module_v1 *ingot_module_query_avx512bf16(uint32_t);
 __attribute__((weak)) const ingot_module_v1 *ingot_module_query_amx(uint32_t);
 __attribute__((weak)) const ingot_module_v1 *ingot_module_query_ref(uint32_t);
 }
@@ -20,11 +21,10 @@ namespace ingot::core {
 
 std::vector<VariantQuery> linkedVariants() {
   std::vector<VariantQuery> result;
-  const VariantQuery known[] = {{"avx2", ingot_module_query_avx2},
-                                {"avx512", ingot_module_query_avx512},
-                                {"vnni", ingot_module_query_vnni},
-                                {"amx", ingot_module_query_amx},
-                                {"ref", ingot_module_query_ref}};
+  const VariantQuery known[] = {
+      {"avx2", ingot_module_query_avx2}, {"avx512", ingot_module_query_avx512},
+      {"vnni", ingot_module_query_vnni}, {"avx512bf16", ingot_module_query_avx512bf16},
+      {"amx", ingot_module_query_amx},   {"ref", ingot_module_query_ref}};
   for (const VariantQuery &v : known)
     if (v.query)
       result.push_back(v);

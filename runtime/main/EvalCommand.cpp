@@ -14,80 +14,114 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 namespace ingot::main_ {
 namespace {
 
 using Json = nlohmann::json;
 
-int perplexity(Session &session, const Options &options) {
-  std::string error, text;
+/// A text's log-probabilities, token by token.
+struct Scored {
+  std::vector<double> logProbs; ///< of the tokens that were scored, in order
+  Json running = Json::array(); ///< perplexity so far, chunk by chunk
+  size_t window = 0, chunks = 0;
+
+  double mean() const {
+    return std::accumulate(logProbs.begin(), logProbs.end(), 0.0) / double(logProbs.size());
+  }
+  double perplexity() const { return std::exp(-mean()); }
+};
+
+/// Standard error of the mean of `values`.
+double standardError(const std::vector<double> &values) {
+  double n = double(values.size()), sum = 0, squares = 0;
+  for (double v : values) {
+    sum += v;
+    squares += v * v;
+  }
+  double variance = std::max(0.0, squares / n - sum / n * (sum / n));
+  return std::sqrt(variance / std::max(1.0, n - 1));
+}
+
+/// False and a message on failure.
+bool score(Session &session, const Options &options, Scored &out, std::string &error) {
+  std::string text;
   if (!readFile(options.eval.perplexity, text, error))
-    return fail(error);
+    return false;
   // llama-perplexity drops one newline at the end of a file.
   if (!text.empty() && text.back() == '\n')
     text.pop_back();
   const token::Tokenizer *tokenizer = session.text().tokenizer(error);
   if (!tokenizer)
-    return fail(error);
+    return false;
   std::vector<int32_t> ids = tokenizer->encode(text, /*addSpecial=*/true, /*parseSpecial=*/false);
   size_t window = static_cast<size_t>(options.eval.context);
-  if (window > session.module().context)
-    return fail("--ctx " + std::to_string(window) + ": the model was compiled for " +
-                std::to_string(session.module().context) + " positions");
+  if (window > session.module().context) {
+    error = "--ctx " + std::to_string(window) + ": the model was compiled for " +
+            std::to_string(session.module().context) + " positions";
+    return false;
+  }
   size_t chunks = ids.size() / window;
   if (options.eval.chunks > 0)
     chunks = std::min(chunks, static_cast<size_t>(options.eval.chunks));
-  if (chunks == 0)
-    return fail(options.eval.perplexity + ": " + std::to_string(ids.size()) +
-                " tokens are less than one chunk of " + std::to_string(window));
-
-  size_t first = window / 2, count = 0;
-  double sum = 0, squares = 0;
-  Json running = Json::array();
+  if (chunks == 0) {
+    error = options.eval.perplexity + ": " + std::to_string(ids.size()) +
+            " tokens are less than one chunk of " + std::to_string(window);
+    return false;
+  }
+  out.window = window;
+  out.chunks = chunks;
   for (size_t chunk = 0; chunk < chunks; ++chunk) {
     std::vector<int32_t> tokens(ids.begin() + static_cast<ptrdiff_t>(chunk * window),
                                 ids.begin() + static_cast<ptrdiff_t>((chunk + 1) * window));
     if (tokenizer->addBos() && tokenizer->bos() >= 0)
       tokens[0] = tokenizer->bos();
     std::vector<uint32_t> positions;
-    for (size_t p = first; p + 1 < window; ++p)
+    for (size_t p = window / 2; p + 1 < window; ++p)
       positions.push_back(static_cast<uint32_t>(p));
     batch::EvaluateOptions evaluate;
     evaluate.chunk = static_cast<uint32_t>(session.options().chunk);
     evaluate.logits = [&](uint32_t position, const float *logits) {
-      double logprob = static_cast<double>(logits[tokens[position + 1]]) -
-                       sample::logSumExp(logits, session.module().vocab);
-      sum -= logprob;
-      squares += logprob * logprob;
-      ++count;
+      out.logProbs.push_back(static_cast<double>(logits[tokens[position + 1]]) -
+                             sample::logSumExp(logits, session.module().vocab));
     };
     if (!batch::evaluate(session.executor(), tokens, positions, /*all=*/false, evaluate, error))
-      return fail(error);
-    double so_far = std::exp(sum / static_cast<double>(count));
-    running.push_back(so_far);
+      return false;
+    out.running.push_back(out.perplexity());
     if (!options.quiet)
-      std::fprintf(stderr, "[%zu]%.4f ", chunk + 1, so_far);
+      std::fprintf(stderr, "[%zu]%.4f ", chunk + 1, out.perplexity());
   }
   if (!options.quiet)
     std::fprintf(stderr, "\n");
-  double mean = sum / static_cast<double>(count);
-  double variance = squares / static_cast<double>(count) - mean * mean;
-  double result = std::exp(mean),
-         spread = result * std::sqrt(variance / static_cast<double>(std::max<size_t>(1, count - 1)));
-  if (options.json)
-    std::printf("%s\n", Json{{"perplexity", result},
-                             {"standard_error", spread},
-                             {"tokens", count},
-                             {"chunks", chunks},
-                             {"ctx", window},
-                             {"running", running}}
-                            .dump()
-                            .c_str());
-  else
-    std::printf("perplexity %.4f +/- %.4f over %zu tokens (%zu chunks of %zu)\n", result, spread, count,
-                chunks, window);
-  return ExitOk;
+  return true;
+}
+
+/// `exact` is null, or the same text by the same model under --numerics=exact: then the loss is told too.
+void printPerplexity(const Scored &scored, const Scored *exact, bool json) {
+  double result = scored.perplexity(), spread = result * standardError(scored.logProbs);
+  double loss = 0, lossError = 0;
+  if (exact) {
+    std::vector<double> differences;
+    for (size_t i = 0; i < scored.logProbs.size(); ++i)
+      differences.push_back(exact->logProbs[i] - scored.logProbs[i]);
+    loss = exact->mean() - scored.mean();
+    lossError = standardError(differences);
+  }
+  if (json) {
+    Json object = {{"perplexity", result},    {"standard_error", spread}, {"tokens", scored.logProbs.size()},
+                   {"chunks", scored.chunks}, {"ctx", scored.window},     {"running", scored.running}};
+    if (exact)
+      object["fast"] = {
+          {"exact_perplexity", exact->perplexity()}, {"loss", loss}, {"loss_standard_error", lossError}};
+    std::printf("%s\n", object.dump().c_str());
+    return;
+  }
+  std::printf("perplexity %.4f +/- %.4f over %zu tokens (%zu chunks of %zu)\n", result, spread,
+              scored.logProbs.size(), scored.chunks, scored.window);
+  if (exact)
+    std::printf("--numerics=fast loses %.6f +/- %.6f nats a token (exact: perplexity %.4f)\n", loss,
+                lossError, exact->perplexity());
 }
 
 /// Items as ids (`context_ids`, `ending_ids`), or as texts (`context`, `endings`).
@@ -183,22 +217,40 @@ int choices(Session &session, const Options &options) {
 
 } // namespace
 
+/// A session for the command, null and a message on failure.
+static std::unique_ptr<Session> openSession(const Options &options, ArtefactLoader &loader,
+                                            const char *numerics, std::string &error) {
+  LoadOptions load = options.load;
+  load.numerics = numerics;
+  if (!options.eval.perplexity.empty())
+    load.context = options.eval.context;
+  std::unique_ptr<Artefact> artefact = loader.open(load, options.quiet, error);
+  return artefact ? Session::create(std::move(artefact), load, 1, error) : nullptr;
+}
+
 int commandEval(const Options &options, ArtefactLoader &loader) {
   if (options.eval.perplexity.empty() == options.eval.choices.empty()) {
     std::fprintf(stderr, "error: give --perplexity FILE or --choices FILE\n");
     return ExitUsage;
   }
   std::string error;
-  LoadOptions load = options.load;
-  if (!options.eval.perplexity.empty())
-    load.context = options.eval.context;
-  std::unique_ptr<Artefact> artefact = loader.open(load, options.quiet, error);
-  if (!artefact)
-    return fail(error);
-  std::unique_ptr<Session> session = Session::create(std::move(artefact), load, 1, error);
+  std::unique_ptr<Session> session = openSession(options, loader, options.load.numerics.c_str(), error);
   if (!session)
     return fail(error);
-  return options.eval.perplexity.empty() ? choices(*session, options) : perplexity(*session, options);
+  if (options.eval.perplexity.empty())
+    return choices(*session, options);
+  Scored scored, exact;
+  if (!score(*session, options, scored, error))
+    return fail(error);
+  const bool compare = options.load.numerics == "fast";
+  if (compare) {
+    session.reset(); // one model in memory at a time
+    session = openSession(options, loader, "exact", error);
+    if (!session || !score(*session, options, exact, error))
+      return fail(error);
+  }
+  printPerplexity(scored, compare ? &exact : nullptr, options.json);
+  return ExitOk;
 }
 
 } // namespace ingot::main_

@@ -21,11 +21,13 @@ Work &Work::operator+=(const Work &other) {
   kvBytes += other.kvBytes;
   int8Ops += other.int8Ops;
   f32Ops += other.f32Ops;
+  bf16Ops += other.bf16Ops;
   return *this;
 }
 
 Work Work::operator*(double factor) const {
-  return {weightBytes * factor, rowBytes * factor, kvBytes * factor, int8Ops * factor, f32Ops * factor};
+  return {weightBytes * factor, rowBytes * factor, kvBytes * factor,
+          int8Ops * factor,     f32Ops * factor,   bf16Ops * factor};
 }
 
 Work KernelWork::of(const StepShape &step) const {
@@ -36,7 +38,7 @@ Work KernelWork::of(const StepShape &step) const {
   // A lookup reads the rows of its tokens, everything else the whole matrix once.
   work.weightBytes = gather ? weightBytes / n * std::min(rows, n) : weightBytes;
   work.rowBytes = rowBytes * rows;
-  (int8 ? work.int8Ops : work.f32Ops) = opsPerRow * rows;
+  work.*ops = opsPerRow * rows;
   if (opsPerKey != 0)
     for (const StepShape::Part &part : step.sequences) {
       int64_t end = part.position + part.rows;
@@ -74,7 +76,10 @@ bool readKernelWork(const Json &variant, KernelTable &out, std::string &error) {
     }
     work.out = text(kernel, "domain") == "out";
     work.gather = work.family == "embed";
-    work.int8 = text(kernel, "dot") == "int8";
+    if (text(kernel, "dot") == "int8")
+      work.ops = &Work::int8Ops;
+    else if (text(kernel, "dot") == "bf16")
+      work.ops = &Work::bf16Ops;
     work.n = std::max(number(kernel, "n"), 1.0);
     work.weightBytes = number(kernel, "weight_bytes");
     work.opsPerRow = number(kernel, "flops_per_row");

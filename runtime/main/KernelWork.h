@@ -27,7 +27,8 @@ struct StepShape {
 };
 
 struct Work {
-  double weightBytes = 0, rowBytes = 0, kvBytes = 0, int8Ops = 0, f32Ops = 0;
+  double weightBytes = 0, rowBytes = 0, kvBytes = 0, int8Ops = 0, f32Ops = 0, bf16Ops = 0;
+  double ops() const { return int8Ops + f32Ops + bf16Ops; }
   double bytes() const { return weightBytes + rowBytes + kvBytes; }
   Work &operator+=(const Work &other);
   Work operator*(double factor) const;
@@ -38,7 +39,7 @@ struct KernelWork {
   std::string shape; ///< e.g. "960 x 576 q4_1", empty without a matrix
   bool out = false;  ///< rows are those of out_rows
   bool gather = false;
-  bool int8 = false;
+  double Work::*ops = &Work::f32Ops; ///< which of them its dots are
   double n = 0, weightBytes = 0, opsPerRow = 0, rowBytes = 0;
   int64_t window = 0;
   double opsPerKey = 0, kvBytesPerKey = 0;

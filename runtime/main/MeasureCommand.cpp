@@ -70,6 +70,7 @@ public:
     }
     out.limits.int8Ops = std::max(out.limits.int8Ops, after.int8Ops);
     out.limits.f32Ops = std::max(out.limits.f32Ops, after.f32Ops);
+    out.limits.bf16Ops = std::max(out.limits.bf16Ops, after.bf16Ops);
     return true;
   }
 

@@ -47,6 +47,7 @@ struct LoadOptions {
   unsigned threads = 0;           ///< 0: usable cores
   std::optional<int64_t> context;
   std::string kvDtype = "f16";
+  std::string numerics = "exact";
   int64_t maxSeqs = 32;
   int64_t chunk = 512;
   int64_t kvPages = 0; ///< 0: what the context and the sequences need
@@ -75,7 +76,7 @@ struct SamplingOptions {
 };
 
 struct CompileCommand {
-  std::string output, emit = "exe", target = "native", stopAfter, startFrom, ir, numerics = "exact";
+  std::string output, emit = "exe", target = "native", stopAfter, startFrom, ir;
   std::vector<std::string> printIrAfter;
 };
 

@@ -119,8 +119,8 @@ public:
       return result;
     }
     // `eval --ctx` is the size of a chunk.
-    for (const char *name :
-         {"--ctx", "--kv", "--config", "--target", "--timings", "--kernel-seconds", "--verbose"})
+    for (const char *name : {"--ctx", "--kv", "--numerics", "--config", "--target", "--timings",
+                             "--kernel-seconds", "--verbose"})
       if (const CLI::Option *option = used->get_option_no_throw(name);
           option && option->count() && !(options.command == Command::Eval && name == std::string("--ctx")))
         options.load.compileFlags.push_back(name);
@@ -192,7 +192,7 @@ private:
     if (!compiling) {
       sub->add_option("-t,--threads", l.threads, "worker threads (default: usable cores)")
           ->check(CLI::Range(1, 256));
-      sub->add_option("--isa", l.isa, "use this CPU variant: avx2, avx512, vnni, amx");
+      sub->add_option("--isa", l.isa, "use this CPU variant: avx2, avx512, vnni, avx512bf16, amx");
       sub->add_option("--kernels", l.kernels, "native, or ref: plain f32 code, the oracle")
           ->check(CLI::IsMember({"native", "ref"}));
       sub->add_option("--kv-pages", l.kvPages, "KV pool in pages of 16 tokens")
@@ -203,12 +203,21 @@ private:
     if (!binary) {
       if (context)
         sub->add_option("--ctx", l.context, "positions per sequence (default: the model's, at most 4096)");
-      sub->add_option("--kv", l.kvDtype, "KV cache type")->check(CLI::IsMember({"f16", "bf16", "f32"}));
+      kvAndNumerics(sub);
       sub->add_option("--config", l.configFile, "name of the configuration in a Hugging Face directory");
       timings(sub);
     }
     sub->add_option("--max-seqs", l.maxSeqs, "sequences that run together")->check(CLI::Range(1, 4096));
     sub->add_option("--chunk", l.chunk, "most prompt tokens in one step")->check(CLI::Range(1, 4096));
+  }
+
+  void kvAndNumerics(CLI::App *sub) {
+    sub->add_option("--kv", options.load.kvDtype, "KV cache type")
+        ->check(CLI::IsMember({"f16", "bf16", "f32"}));
+    sub->add_option("--numerics", options.load.numerics,
+                    "exact: a row's bits depend on its own tokens alone; fast: bf16 weights may meet "
+                    "activations rounded to bf16")
+        ->check(CLI::IsMember({"exact", "fast"}));
   }
 
   /// What a compile tells of itself: wherever one may be.
@@ -311,8 +320,7 @@ private:
         ->check(CLI::IsMember({"native", "ref"}));
     if (!binary) {
       bench->add_option("--ctx", options.load.context, "positions per sequence");
-      bench->add_option("--kv", options.load.kvDtype, "KV cache type")
-          ->check(CLI::IsMember({"f16", "bf16", "f32"}));
+      kvAndNumerics(bench);
       timings(bench);
     }
     output(bench);
@@ -400,8 +408,7 @@ private:
     if (!binary) {
       sub->add_option("--target", options.compile.target, "CPU variants: native, all, or names");
       sub->add_option("--ctx", options.load.context, "positions per sequence");
-      sub->add_option("--kv", options.load.kvDtype, "KV cache type")
-          ->check(CLI::IsMember({"f16", "bf16", "f32"}));
+      kvAndNumerics(sub);
       sub->add_option("--config", options.load.configFile,
                       "name of the configuration in a Hugging Face directory");
       timings(sub);
@@ -417,9 +424,8 @@ private:
     compile->add_option("-o,--output", c.output, "file to write (-: standard output, for --stop-after)")
         ->required();
     compile->add_option("--emit", c.emit, "exe, obj or pack")->check(CLI::IsMember({"exe", "obj", "pack"}));
-    compile->add_option("--target", c.target, "CPU variants: native, all, or a list of avx2,avx512,vnni,amx");
-    compile->add_option("--numerics", c.numerics, "exact: a row's bits depend on its own tokens alone")
-        ->check(CLI::IsMember({"exact"}));
+    compile->add_option("--target", c.target,
+                        "CPU variants: native, all, or a list of avx2,avx512,vnni,avx512bf16,amx");
     compile->add_option("--stop-after", c.stopAfter,
                         "write the IR after this phase: import, model, quant, shape, "
                         "kernel or program");

@@ -15,10 +15,15 @@ Nearness nearness(const KernelProfile &kernel, const cpu::MachineLimits &limits)
   near.read = share(kernel.work.bytes(), limits.readBytes);
   near.int8 = share(kernel.work.int8Ops, limits.int8Ops);
   near.f32 = share(kernel.work.f32Ops, limits.f32Ops);
+  near.bf16 = share(kernel.work.bf16Ops, limits.bf16Ops);
   double both = kernel.barrier + kernel.seconds;
   near.barrier = both > 0 ? kernel.barrier / both : 0;
-  double most = std::max({near.read, near.int8, near.f32, near.barrier});
-  near.limit = most == near.read ? "read" : most == near.int8 ? "int8" : most == near.f32 ? "f32" : "barrier";
+  double most = std::max({near.read, near.int8, near.f32, near.bf16, near.barrier});
+  near.limit = most == near.read   ? "read"
+               : most == near.int8 ? "int8"
+               : most == near.f32  ? "f32"
+               : most == near.bf16 ? "bf16"
+                                   : "barrier";
   return near;
 }
 

@@ -50,8 +50,8 @@ struct Profile {
 /// How near a kernel comes to what the machine can do. Shares may pass 1: data that stay in a core's own
 /// cache are read faster than the limit says.
 struct Nearness {
-  double read = 0, int8 = 0, f32 = 0, barrier = 0;
-  const char *limit = ""; ///< the largest: "read", "int8", "f32" or "barrier"
+  double read = 0, int8 = 0, f32 = 0, bf16 = 0, barrier = 0;
+  const char *limit = ""; ///< the largest: "read", "int8", "f32", "bf16" or "barrier"
 };
 Nearness nearness(const KernelProfile &kernel, const cpu::MachineLimits &limits);
 

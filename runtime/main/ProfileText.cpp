@@ -26,14 +26,14 @@ std::string rate(double amount, double seconds) {
 
 void printRow(const KernelProfile &kernel, const MeasuredTest &measured, int width) {
   Nearness near = nearness(kernel, measured.limits);
-  double ops = kernel.work.int8Ops + kernel.work.f32Ops;
+  double ops = kernel.work.ops();
   std::printf("%-*s %5u %9.3f %6s %6.2f %7s %6s %7s %6s %7.3f  %s\n", width, kernel.name.c_str(),
               kernel.launches, 1e3 * kernel.seconds, percent(kernel.seconds / measured.profile.wall).c_str(),
               kernel.seconds > 0 ? kernel.slowest / kernel.seconds : 1.0,
               rate(kernel.work.bytes(), kernel.seconds).c_str(), percent(near.read).c_str(),
               rate(ops, kernel.seconds).c_str(),
-              ops > 0 ? percent(std::max(near.int8, near.f32)).c_str() : "-", 1e3 * kernel.barrier,
-              near.limit);
+              ops > 0 ? percent(std::max({near.int8, near.f32, near.bf16})).c_str() : "-",
+              1e3 * kernel.barrier, near.limit);
 }
 
 Json rowJson(const KernelProfile &kernel, const MeasuredTest &measured) {
@@ -52,9 +52,11 @@ Json rowJson(const KernelProfile &kernel, const MeasuredTest &measured) {
                  {"kv_bytes", kernel.work.kvBytes},
                  {"int8_ops", kernel.work.int8Ops},
                  {"f32_ops", kernel.work.f32Ops},
+                 {"bf16_ops", kernel.work.bf16Ops},
                  {"of_read", near.read},
                  {"of_int8", near.int8},
                  {"of_f32", near.f32},
+                 {"of_bf16", near.bf16},
                  {"of_barrier", near.barrier},
                  {"near", near.limit}});
   return object;
@@ -69,9 +71,12 @@ void printProfile(const MeasuredTest &measured) {
               measured.isa.c_str(), static_cast<long long>(measured.mClass));
   std::printf("step %.3f ms (median of %zu), %.1f tokens/s\n", 1e3 * profile.wall, profile.steps,
               static_cast<double>(measured.tokens()) / profile.wall);
-  std::printf("limits: read %.1f GB/s (%.1f MB, prefetch %zu), int8 %.0f Gop/s (%s), f32 %.0f Gop/s\n",
+  std::printf("limits: read %.1f GB/s (%.1f MB, prefetch %zu), int8 %.0f Gop/s (%s), f32 %.0f Gop/s",
               limits.readBytes / 1e9, static_cast<double>(limits.bytes) / 1e6, limits.prefetch,
               limits.int8Ops / 1e9, limits.int8, limits.f32Ops / 1e9);
+  if (limits.bf16Ops > 0)
+    std::printf(", bf16 %.0f Gop/s", limits.bf16Ops / 1e9);
+  std::printf("\n");
   size_t width = 8;
   for (const KernelProfile &kernel : profile.kernels)
     width = std::max(width, kernel.name.size());
@@ -127,7 +132,8 @@ Json profileJson(const MeasuredTest &measured) {
             {"prefetch", limits.prefetch},
             {"int8_ops_per_second", limits.int8Ops},
             {"int8", limits.int8},
-            {"f32_ops_per_second", limits.f32Ops}}},
+            {"f32_ops_per_second", limits.f32Ops},
+            {"bf16_ops_per_second", limits.bf16Ops}}},
           {"step_seconds", profile.wall},
           {"kernel_seconds", profile.kernelSeconds},
           {"barrier_seconds", profile.waitSeconds},

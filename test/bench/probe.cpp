@@ -3,7 +3,7 @@
 // Prints one JSON object: read bandwidth at a working set's size, int8 dot-product and f32 FMA peaks of the
 // registers (runtime/device/cpu/Probe.h).
 //
-//   bench_probe [--threads N] [--bytes WORKING_SET] [--isa avx2|avx512|vnni]
+//   bench_probe [--threads N] [--bytes WORKING_SET] [--isa avx2|avx512|vnni|avx512bf16]
 //
 //===------------------------------------------------------------------------------------------------------===//
 
@@ -45,8 +45,8 @@ int main(int argc, char **argv) {
     return 1;
   }
   std::printf("{\"threads\": %d, \"bytes\": %zu, \"read_gbs\": %.2f, \"prefetch\": %zu, \"int8_gops\": %.1f, "
-              "\"fma_gflops\": %.1f, \"int8\": \"%s\"}\n",
+              "\"fma_gflops\": %.1f, \"bf16_gflops\": %.1f, \"int8\": \"%s\"}\n",
               threads, limits.bytes, limits.readBytes / 1e9, limits.prefetch, limits.int8Ops / 1e9,
-              limits.f32Ops / 1e9, limits.int8);
+              limits.f32Ops / 1e9, limits.bf16Ops / 1e9, limits.int8);
   return 0;
 }

@@ -46,7 +46,7 @@ class FakeModel:
     weight_bytes, label = 1_000_000, "fake"
 
     def operations(self, rows, head_rows):
-        return 4_000_000 * rows + 2_000_000 * head_rows, 0
+        return {"int8": 4_000_000 * rows + 2_000_000 * head_rows}
 
     def cache_bytes(self, positions):
         return 100 * positions
@@ -68,6 +68,17 @@ def test_limits():
     assert limit("tg64@b32") == pytest.approx(100e9 / 6e6)
     assert limit("mix100+4") == pytest.approx(104 * 100e9 / (104 * 4e6 + 5 * 2e6))
     assert limit("start") is None
+
+
+def test_limit_of_bf16_weights_is_that_of_bf16_dots_where_there_are_some():
+    class Bf16(FakeModel):
+        def operations(self, rows, head_rows):
+            return {"bf16": 4_000_000 * rows}
+
+    case = cases.parse("pp512")
+    assert cases.limit(case, Bf16(), PROBE) == pytest.approx(10e9 / 4e6)
+    assert cases.limit(case, Bf16(), {**PROBE, "bf16_gflops": 0.0}) == pytest.approx(10e9 / 4e6)
+    assert cases.limit(case, Bf16(), {**PROBE, "bf16_gflops": 20.0}) == pytest.approx(20e9 / 4e6)
 
 
 def test_window_layers_read_their_window_only():

@@ -26,7 +26,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 RECORD = HERE / "hotloops.json"
 # The processor whose model llvm-mca uses: fixed, so that the answer is the same on every machine. LLVM's model of
 # Sapphire Rapids gives products of 512 bits one port only where there are two; it is the one that knows AMX.
-ISAS = {"avx2": "znver3", "avx512": "icelake-server", "vnni": "icelake-server", "amx": "sapphirerapids"}
+ISAS = {"avx2": "znver3", "avx512": "icelake-server", "vnni": "icelake-server",
+        "avx512bf16": "znver4", "amx": "sapphirerapids"}
 LOOPS = 6  # of a kernel, the largest
 ITERATIONS = 40
 # Growth that is let pass, as a share; another patch release of LLVM stays within it.

@@ -78,6 +78,14 @@ void linears(Emission &e) {
 #define INGOT_SCHEME(name, text) Scheme::name,
 #include "dialects/qfmt/schemes/Schemes.def"
   };
+  if (e.t.hasBf16Dot()) { // the rest is the same as with VNNI
+    for (int64_t rows : {1, 4, 0}) {
+      LinearSpec dots = product(Scheme::BF16, rows);
+      dots.fast = true;
+      e.linear("linear_bf16_" + rowsName(rows), dots);
+    }
+    return;
+  }
   // AMX serves chunks of quantized weights; the rest is the same as with VNNI.
   const bool amx = e.t.hasAmx();
   for (Scheme scheme : schemes) {
@@ -170,7 +178,7 @@ void rows(Emission &e) {
 int main(int argc, char **argv) {
   const target::Target *t = argc > 1 ? target::findTarget(argv[1]) : nullptr;
   if (!t) {
-    std::fprintf(stderr, "usage: kernel_asm avx2|avx512|vnni|amx [PART OF A NAME]...\n");
+    std::fprintf(stderr, "usage: kernel_asm avx2|avx512|vnni|avx512bf16|amx [PART OF A NAME]...\n");
     return 2;
   }
   Emission e(*t, {argv + 2, argv + argc});

@@ -108,4 +108,16 @@ uint16_t f32ToBf16(float x) {
   return uint16_t((u + 0x7fff + ((u >> 16) & 1)) >> 16);
 }
 
+static float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
+
+float dotBf16(const uint16_t *w, int64_t k, const float *x) {
+  float sum = 0;
+  for (int64_t pair = 0; pair < k; pair += 2)
+    for (int64_t i : {pair + 1, pair}) {
+      float rounded = bf16ToF32(f32ToBf16(flushed(x[i])));
+      sum = flushed(std::fma(flushed(bf16ToF32(w[i])), rounded, sum));
+    }
+  return sum;
+}
+
 } // namespace ingot::spec

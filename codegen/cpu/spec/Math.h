@@ -52,6 +52,10 @@ float tree16(const float lanes[16]);
 uint16_t f32ToF16(float x);
 float f16ToF32(uint16_t h);
 uint16_t f32ToBf16(float x);
+/// One dot of `k` (even) bf16 weights and f32 values that are rounded to bf16 first: what AVX512-BF16
+/// computes. Of each pair of columns the odd one is added first; each addition of an (exact) product rounds
+/// once. Inputs and sums under 2^-126 count as zero.
+float dotBf16(const uint16_t *w, int64_t k, const float *x);
 inline float bf16ToF32(uint16_t h) { return floatOf(uint32_t(h) << 16); }
 
 } // namespace ingot::spec

@@ -18,8 +18,18 @@ namespace ingot::transforms {
 namespace {
 
 struct QfmtInsertActQuantPass : impl::QfmtInsertActQuantPassBase<QfmtInsertActQuantPass> {
+  using QfmtInsertActQuantPassBase::QfmtInsertActQuantPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    std::optional<Numerics> mode = symbolizeNumerics(numerics);
+    if (!mode) {
+      module.emitError("numerics must be exact or fast, got '") << numerics.getValue() << "'";
+      return signalPassFailure();
+    }
+    if (*mode != Numerics::Exact)
+      for (ConfigOp config : module.getOps<ConfigOp>())
+        config.setNumericsAttr(NumericsAttr::get(&getContext(), *mode));
     SymbolTable symbols(module);
     for (StepOp step : module.getOps<StepOp>()) {
       // Only looked up, never iterated.

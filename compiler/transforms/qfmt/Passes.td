@@ -26,7 +26,8 @@ def QfmtInsertActQuantPass : Pass<"qfmt-insert-act-quant", "::mlir::ModuleOp"> {
   let description = [{
     A linear or head with a quantized weight takes its input as signed bytes with one scale per 32; one
     `llm.quantize` serves all consumers of a value. Float weights keep f32 rows. The block size stays 0 (undecided)
-    until the row class is known.
+    until the row class is known. `numerics` goes into `llm.config`, where tile-select reads it: under `fast` a
+    kernel may round f32 rows further (docs/numerics.md).
 
     ```mlir
     %q = llm.linear %n, @q : tensor<?x64xf32> -> tensor<?x64xf32>
@@ -36,6 +37,7 @@ def QfmtInsertActQuantPass : Pass<"qfmt-insert-act-quant", "::mlir::ModuleOp"> {
     %q = llm.linear %n8, @q : !llm.act<64, <i8, group = 32, block = 0>> -> tensor<?x64xf32>
     ```
   }];
+  let options = [Option<"numerics", "numerics", "std::string", "\"exact\"", "exact or fast">];
   let statistics = [Statistic<"numQuantize", "num-quantize", "values quantized">];
 }
 

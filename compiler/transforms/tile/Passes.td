@@ -93,7 +93,7 @@ def TileSelectPass : Pass<"tile-select", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::ingot::tile::TileDialect"];
-  let options = [Option<"isa", "isa", "std::string", "\"avx2\"", "target variant: avx2, avx512, vnni, amx, ref">];
+  let options = [Option<"isa", "isa", "std::string", "\"avx2\"", "target variant: avx2, avx512, vnni, avx512bf16, amx, ref">];
   let statistics = [Statistic<"numSelected", "selected", "kernels with a schedule">];
 }
 

@@ -1,6 +1,7 @@
 //===- Select.cpp - schedules, dot kinds and layouts from the kernel registry ----------------------===//
 #include "compiler/support/KernelRegistry.h"
 #include "compiler/transforms/tile/Passes.h"
+#include "dialects/llm/Llm.h"
 #include "dialects/tile/Describe.h"
 
 #include "mlir/IR/Builders.h"
@@ -168,6 +169,8 @@ struct Select : transforms::impl::TileSelectPassBase<Select> {
                          << llvm::join(registry->targets(), ", ");
       return signalPassFailure();
     }
+    for (llm::ConfigOp config : module.getOps<llm::ConfigOp>())
+      fast = config.getNumerics() == llm::Numerics::Fast;
     // One launch of each kernel, to name its params in messages.
     std::map<StringRef, LaunchOp> users;
     module.walk([&](LaunchOp op) { users.try_emplace(op.getKernel(), op); });
@@ -178,6 +181,7 @@ struct Select : transforms::impl::TileSelectPassBase<Select> {
 
   LogicalResult select(KernelOp kernel, std::map<StringRef, LaunchOp> &users) {
     KernelQuery query = queryOf(kernel, isa);
+    query.fast = fast;
     KernelAnswer answer = registry->find(query);
     if (answer.candidates.empty())
       return refuse(kernel, query, answer, users);
@@ -257,6 +261,7 @@ struct Select : transforms::impl::TileSelectPassBase<Select> {
   }
 
   const KernelRegistry *registry = nullptr;
+  bool fast = false;
 };
 
 } // namespace

@@ -125,6 +125,10 @@ CpuFeatures CpuFeatures::detect(bool requestAmx) {
     result.names.push_back(row.name);
   }
   std::sort(result.names.begin(), result.names.end());
+  unsigned a, b, c, d;
+  if (result.has("avx512bf16") && __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx)
+    result.names.insert(std::upper_bound(result.names.begin(), result.names.end(), "fast-bf16-dot"),
+                        "fast-bf16-dot");
   return result;
 }
 
@@ -157,9 +161,12 @@ std::vector<std::string> CpuFeatures::missing(std::string_view list) const {
 
 int chooseVariant(const std::vector<Variant> &variants, const CpuFeatures &cpu, std::string_view forced,
                   std::string &error) {
-  static constexpr std::string_view Order[] = {"amx", "vnni", "avx512", "avx2", "ref"};
+  static constexpr std::string_view Order[] = {"amx", "avx512bf16", "vnni", "avx512", "avx2", "ref"};
+  const bool fastDots = cpu.has("fast-bf16-dot");
   auto rank = [&](const Variant &v) {
-    return std::find(std::begin(Order), std::end(Order), v.isa) - std::begin(Order);
+    // Slow dots make that variant slower than vnni.
+    auto at = 2 * (std::find(std::begin(Order), std::end(Order), v.isa) - std::begin(Order));
+    return v.isa == "avx512bf16" && !fastDots ? at + 3 : at;
   };
   int best = -1;
   std::string reasons, carried;

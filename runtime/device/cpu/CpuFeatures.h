@@ -1,7 +1,8 @@
 //===- CpuFeatures.h - what this CPU can execute --------------------------------------------------------===//
 //
 // Feature bits by CPUID, masked by what the operating system saves (XCR0) and, for AMX, by what the kernel
-// grants the process. Names are LLVM's. The choice of a variant reads these bits only, never the CPU's name.
+// grants the process. Names are LLVM's, but for "fast-bf16-dot": AVX512-BF16 dots at twice the flops of fma
+// (all of AMD's), not at half of them (Intel's up to Emerald Rapids), which no feature bit tells.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_DEVICE_CPU_CPUFEATURES_H
@@ -38,7 +39,8 @@ struct Variant {
   std::string features;
 };
 
-/// Index of the best variant that `cpu` can run (amx, vnni, avx512, avx2, ref; names outside the list rank
+/// Index of the best variant that `cpu` can run (amx, avx512bf16 where its dots have the full rate, vnni,
+/// avx512, avx2, ref; names outside the list rank
 /// last, in the order given). `forced` (empty: none) names the only acceptable one. -1 and a message that
 /// says, per variant, what is missing.
 int chooseVariant(const std::vector<Variant> &variants, const CpuFeatures &cpu, std::string_view forced,

@@ -139,6 +139,21 @@ __attribute__((target("avx512f"))) void fma512(long rounds) {
   sink = sink | static_cast<uint64_t>(sum);
 }
 
+__attribute__((target("avx512f,avx512bf16"))) void dotBf16(long rounds) {
+  __m512 acc[16];
+  __m512i a = _mm512_set1_epi16(0x3F00), b = a;
+  for (__m512 &x : acc)
+    x = _mm512_setzero_ps();
+  for (long i = 0; i < rounds; ++i)
+#pragma GCC unroll 16
+    for (__m512 &x : acc)
+      asm("vdpbf16ps %2, %1, %0" : "+v"(x) : "v"(a), "v"(b));
+  float sum = 0;
+  for (__m512 &x : acc)
+    sum += _mm512_reduce_add_ps(x);
+  sink = sink | static_cast<uint64_t>(sum);
+}
+
 __attribute__((target("avx2,fma"))) void fma256(long rounds) {
   __m256 acc[12], a = _mm256_set1_ps(0.5f), b = _mm256_set1_ps(0.25f);
   for (__m256 &x : acc)
@@ -180,6 +195,8 @@ bool probeMachine(WorkerPool &pool, const std::string &isa, size_t bytes, Machin
     out.int8 = wide ? "vpmaddubsw, 512 bits" : "vpmaddubsw, 256 bits";
     out.int8Ops = wide ? peak(pool, 12 * 128, dotMaddubs512) : peak(pool, 8 * 64, dotMaddubs256);
   }
+  if (isa == "avx512bf16" && cpu.has("avx512bf16"))
+    out.bf16Ops = peak(pool, 16 * 64, dotBf16);
   out.f32Ops = wide ? peak(pool, 16 * 32, fma512) : peak(pool, 12 * 16, fma256);
   return true;
 }

@@ -107,11 +107,12 @@ def limit(case, model, probe):
         return None
     rows = {"pp": case.prompt, "mix": case.prompt + (case.batch or 1)}.get(case.kind, case.batch or 1)
     heads = {"pp": 1, "mix": 1 + (case.batch or 1)}.get(case.kind, case.batch or 1)
-    int8, floats = model.operations(rows, heads)
-    if (int8 and not probe["int8_gops"]) or (floats and not probe["fma_gflops"]):
-        arithmetic = 0.0
-    else:
-        arithmetic = (int8 / probe["int8_gops"] if int8 else 0) / 1e9
-        arithmetic += (floats / probe["fma_gflops"] if floats else 0) / 1e9
+    # Variants without bf16 dots (and results of before there were any) multiply bf16 weights by fma.
+    peaks = {"int8": probe["int8_gops"], "f32": probe["fma_gflops"],
+             "bf16": probe.get("bf16_gflops") or probe["fma_gflops"]}
+    work = model.operations(rows, heads)
+    arithmetic = 0.0
+    if all(peaks[kind] for kind in work):
+        arithmetic = sum(operations / peaks[kind] for kind, operations in work.items()) / 1e9
     # Of a prompt's time the reading is no part worth naming unless it is very short.
     return rows / max(arithmetic, working_set(case, model) / (probe["read_gbs"] * 1e9))

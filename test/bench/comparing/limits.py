@@ -5,7 +5,7 @@ from .process import run
 
 # Larger sets lie in main memory like this one, and the probe's copy need not fill it.
 MOST_BYTES = 2 << 30
-KEYS = ("read_gbs", "prefetch", "int8_gops", "fma_gflops")
+KEYS = ("read_gbs", "prefetch", "int8_gops", "fma_gflops", "bf16_gflops")
 
 
 class Probe:
@@ -21,4 +21,5 @@ class Probe:
 
 def best(probes):
     """The best of the probes is the limit: other work on the machine only lowers them."""
-    return {key: max(p[key] for p in probes) for key in ("bytes", "read_gbs", "int8_gops", "fma_gflops")}
+    keys = ("bytes", "read_gbs", "int8_gops", "fma_gflops", "bf16_gflops")
+    return {key: max(p.get(key, 0) for p in probes) for key in keys}

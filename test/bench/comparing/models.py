@@ -77,15 +77,15 @@ class Model:
                 continue
             self.weight_bytes += tensor["bytes"]
             if len(tensor["shape"]) >= 2:
-                floats = tensor["scheme"] in ("f32", "f16", "bf16")
-                self.linears.append((2 * tensor["shape"][0] * tensor["shape"][1], head, floats))
+                kind = {"f32": "f32", "f16": "f32", "bf16": "bf16"}.get(tensor["scheme"], "int8")
+                self.linears.append((2 * tensor["shape"][0] * tensor["shape"][1], head, kind))
 
     def operations(self, rows, head_rows):
-        """(integer, float) multiplications and additions of the linears; the head runs for `head_rows` alone."""
-        sums = [0, 0]
-        for operations, head, floats in self.linears:
-            sums[floats] += operations * (head_rows if head else rows)
-        return sums[0], sums[1]
+        """Multiplications and additions of the linears by kind of arithmetic; the head runs for `head_rows` alone."""
+        sums = {}
+        for operations, head, kind in self.linears:
+            sums[kind] = sums.get(kind, 0) + operations * (head_rows if head else rows)
+        return sums
 
     def cache_bytes(self, positions):
         """Bytes of an f16 cache that one token reads, `positions` tokens being in it; windows read only theirs."""

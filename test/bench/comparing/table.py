@@ -108,13 +108,14 @@ def models(data):
 
 def limits(data):
     lines = ["Limits (best of the probes of the rounds):", ""]
-    lines += head("model", "isa", "threads", "case", "working set MB", "GB/s", "int8 GOP/s", "f32 GFLOP/s", "tokens/s")
+    lines += head("model", "isa", "threads", "case", "working set MB", "GB/s", "int8 GOP/s", "f32 GFLOP/s", "bf16 GFLOP/s",
+                  "tokens/s")
     for cell in done_cells(data):
         probe, limit = cell["summary"].get("probe"), cell["summary"].get("limit")
         if probe and limit:
             lines.append(row(cell["model"], cell["isa"], cell["threads"], cell["case"], f"{probe['bytes'] / 1e6:.0f}",
                              f"{probe['read_gbs']:.1f}", f"{probe['int8_gops']:.0f}", f"{probe['fma_gflops']:.0f}",
-                             f"{limit:.1f}"))
+                             f"{probe['bf16_gflops']:.0f}" if probe.get("bf16_gflops") else "-", f"{limit:.1f}"))
     return lines + [""] if len(lines) > 4 else []
 
 

@@ -75,7 +75,8 @@ LinearSpec linearSpec(const Case &c, const target::Target &t) {
   s.block = g.isFloat ? 0 : c.rows ? c.rows : 12;
   s.bias = c.bias;
   s.amxInSoftware = c.amx;
-  s.schedule = c.amx ? linearSchedules(s, t).back() : chooseLinearSchedule(s, t);
+  s.fast = t.hasBf16Dot();
+  s.schedule = c.amx || s.fast ? linearSchedules(s, t).back() : chooseLinearSchedule(s, t);
   return s;
 }
 
@@ -90,6 +91,14 @@ LinearSpec fusedSpec(const Case &c, const target::Target &t) {
 
 std::vector<Case> casesOf(const target::Target &t) {
   std::vector<Case> cases;
+  if (t.hasBf16Dot()) { // what differs from vnni: dots of bf16 pairs
+    for (int64_t rows : {1, 2, 4, 8, 0}) {
+      cases.push_back({Scheme::BF16, rows, spec::KvType::F16, true, false});
+      for (const Heads &heads : kOthers)
+        cases.push_back({Scheme::BF16, rows, spec::KvType::F16, rows % 4 == 0, false, heads});
+    }
+    return cases;
+  }
   for (int64_t rows : {1, 2, 4, 8, 0}) {
     cases.push_back({Scheme::Q4_1, rows, spec::KvType::F16, false, false});
     cases.push_back({Scheme::Q8_0, rows, spec::KvType::Bf16, true, false});
@@ -280,3 +289,4 @@ TEST(LinearRopeKvRefusals, Reasons) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, LinearRopeKv, testing::ValuesIn(kFloatTargets), targetName);
+INSTANTIATE_TEST_SUITE_P(Bf16Dots, LinearRopeKv, testing::Values("avx512bf16"), targetName);

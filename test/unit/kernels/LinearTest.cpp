@@ -160,7 +160,11 @@ private:
     if (s.block)
       qfmt::quantizeActRow(x, s.k, q.data(), da.data(), ds.data());
     auto value = [&](int64_t n) {
-      float v = matrix.dot(n, {q.data(), da.data(), ds.data()}, x);
+      float v =
+          s.schedule.dot == DotKind::Bf16
+              ? spec::dotBf16(reinterpret_cast<const uint16_t *>(matrix.file.data() + n * matrix.rowBytes),
+                              s.k, x)
+              : matrix.dot(n, {q.data(), da.data(), ds.data()}, x);
       return s.bias ? v + bias[n] : v;
     };
     for (int64_t i = 0; i < s.width(); ++i) {
@@ -254,6 +258,66 @@ TEST_P(Linear, EqualsTheSpecificationBitForBit) {
           return;
       }
   }
+}
+
+// Under --numerics=fast: pairs of columns, rounded activations; all classes and any even number of columns.
+TEST(LinearBf16, EqualsItsSpecificationBitForBit) {
+  const target::Target &t = *target::findTarget("avx512bf16");
+  if (!hostRuns(t))
+    GTEST_SKIP() << "this machine lacks " << t.name.str();
+  std::vector<Case> cases;
+  for (int64_t columns : {100, 90, 512})
+    for (Case c : casesOf(Scheme::BF16, t)) {
+      c.name += "_k" + std::to_string(columns);
+      c.spec.k = columns;
+      c.spec.fast = true;
+      c.spec.schedule = linearSchedules(c.spec, t).front();
+      ASSERT_EQ(c.spec.schedule.dot, DotKind::Bf16);
+      cases.push_back(c);
+    }
+  KernelSet set(t);
+  for (const Case &c : cases) {
+    ASSERT_EQ(refuseLinear(c.spec, t), "") << c.name;
+    KernelBuilder k(set.module(), c.name, t);
+    emitLinear(k, c.spec);
+    k.finish();
+  }
+  ASSERT_EQ(set.build(), "");
+  for (const Case &c : cases) {
+    Checker checker(c, set.kernel(c.name));
+    for (uint32_t rows : c.spec.rows ? std::vector<uint32_t>{uint32_t(c.spec.rows)}
+                                     : std::vector<uint32_t>{1, 2, 5, 12, 29, 200, 205})
+      for (uint32_t parts = 1; parts <= 2; ++parts) {
+        checker.run(rows, parts);
+        if (HasFatalFailure())
+          return;
+      }
+  }
+}
+
+TEST(LinearBf16, IsChosenUnderFastAlone) {
+  const target::Target &t = *target::findTarget("avx512bf16");
+  LinearSpec s;
+  s.n = 64;
+  s.k = 100;
+  s.scheme = Scheme::BF16;
+  for (int64_t rows : {0, 1, 8}) {
+    s.rows = rows;
+    s.fast = false;
+    EXPECT_EQ(linearSchedules(s, t).front().dot, DotKind::Fma);
+    s.fast = true;
+    EXPECT_EQ(linearSchedules(s, t).front().dot, DotKind::Bf16);
+    EXPECT_EQ(linearSchedules(s, *target::findTarget("vnni")).front().dot, DotKind::Fma);
+  }
+  s.k = 99;
+  EXPECT_EQ(linearSchedules(s, t).front().dot, DotKind::Fma);
+  s.k = 100;
+  s.scheme = Scheme::F16;
+  EXPECT_EQ(linearSchedules(s, t).front().dot, DotKind::Fma);
+  s.schedule.dot = DotKind::Bf16;
+  EXPECT_NE(refuseLinear(s, t).find("bf16 weights"), std::string::npos);
+  s.fast = false;
+  EXPECT_NE(refuseLinear(s, t).find("--numerics=fast"), std::string::npos);
 }
 
 // The AMX schedule with its tile operations as loops: everything around them is the code of the real one.

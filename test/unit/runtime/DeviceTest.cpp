@@ -48,6 +48,19 @@ TEST(Features, BestVariantByBits) {
   EXPECT_EQ(chooseVariant({}, CpuFeatures::of({}), "", error), -1);
 }
 
+// Dots of bf16 at half the rate of fma are no reason to take that variant unasked.
+TEST(Features, SlowBf16DotsRankBelowVnni) {
+  const std::vector<Variant> variants = {{"vnni", "avx512vnni"}, {"avx512bf16", "avx512bf16,avx512vnni"}};
+  std::string error;
+  auto choose = [&](std::vector<std::string> names, std::string_view forced = {}) {
+    return variants[size_t(chooseVariant(variants, CpuFeatures::of(std::move(names)), forced, error))].isa;
+  };
+  EXPECT_EQ(choose({"avx512vnni", "avx512bf16"}), "vnni");
+  EXPECT_EQ(choose({"avx512vnni", "avx512bf16"}, "avx512bf16"), "avx512bf16");
+  EXPECT_EQ(choose({"avx512vnni", "avx512bf16", "fast-bf16-dot"}), "avx512bf16");
+  EXPECT_EQ(choose({"avx512vnni"}), "vnni");
+}
+
 TEST(Features, AgreesWithTheKernel) {
   CpuFeatures f = CpuFeatures::detect(false);
   std::ifstream in("/proc/cpuinfo");
