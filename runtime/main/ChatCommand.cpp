@@ -60,7 +60,9 @@ int commandChat(const Options &options, ArtefactLoader &loader) {
   size_t fixed = history.size();
   std::unique_ptr<batch::Engine> engine = session->createEngine();
   InterruptScope interrupt;
+  int status = ExitOk; // with questions from a file or a pipe, one that got no answer shows in it
   bool terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+  auto refused = [&] { status = terminal ? ExitOk : ExitError; };
   if (terminal && !options.quiet)
     std::fprintf(stderr, "%s. /help lists what can be typed.\n", session->meta().name.c_str());
 
@@ -81,14 +83,14 @@ int commandChat(const Options &options, ArtefactLoader &loader) {
     if (state == Line::End && question.empty()) {
       if (terminal)
         std::fputs("\n", stderr);
-      return ExitOk;
+      return status;
     }
     question += line;
     if (question.empty())
       continue;
     if (question[0] == '/') {
       if (question == "/exit" || question == "/quit")
-        return ExitOk;
+        return status;
       if (question == "/reset") {
         history.erase(history.begin() + static_cast<ptrdiff_t>(fixed), history.end());
       } else if (question == "/undo") {
@@ -107,6 +109,7 @@ int commandChat(const Options &options, ArtefactLoader &loader) {
     if (!session->text().encodeChat(messages, {}, ids, error) ||
         !session->requestOptions(options.sampling, request, error)) {
       std::fprintf(stderr, "error: %s\n", error.c_str());
+      refused();
       continue;
     }
     batch::Answer answer;
@@ -119,6 +122,7 @@ int commandChat(const Options &options, ArtefactLoader &loader) {
     };
     if (!complete(*engine, std::move(ids), request, interrupt, onText, answer, error)) {
       std::fprintf(stderr, "error: %s\n(/reset forgets the conversation)\n", error.c_str());
+      refused();
       continue;
     }
     interrupt.reset();
@@ -133,6 +137,7 @@ int commandChat(const Options &options, ArtefactLoader &loader) {
       printTimings(answer);
     if (answer.finish == batch::Finish::Error) {
       std::fprintf(stderr, "error: %s\n", answer.error.c_str());
+      refused();
       continue;
     }
     history = std::move(messages);

@@ -249,7 +249,8 @@ private:
     sub->add_option("--stop", s.stop, "ends the answer where this text would appear")
         ->allow_extra_args(false);
     sub->add_option("--stop-id", s.stopIds, "ends the answer at this token id")->allow_extra_args(false);
-    sub->add_flag("--ignore-eos", s.ignoreEos, "do not stop at end tokens");
+    sub->add_flag("--ignore-eos", s.ignoreEos,
+                  "never draw an end token: only --max-tokens and stop strings end an answer");
     sub->add_option("--logprobs", s.logprobs,
                     "report log-probabilities of this many alternatives (with --json)")
         ->check(CLI::Range(0, 128));

@@ -267,7 +267,9 @@ bool Sampler::draw(const float *logits, uint32_t vocab, const SamplingParams &p,
   if (p.temperature == 0) {
     out.id = int32_t(best);
   } else {
-    selectTop(l, vocab, p.topK > 0 ? size_t(p.topK) : vocab);
+    // Top-k of the whole vocabulary is none: the same order, so the same draw.
+    const bool topK = p.topK > 0 && p.topK < int64_t(vocab);
+    selectTop(l, vocab, topK ? size_t(p.topK) : vocab);
     if (p.topP < 1)
       applyTopP(p.topP);
     double top = -std::numeric_limits<double>::infinity();
@@ -275,7 +277,7 @@ bool Sampler::draw(const float *logits, uint32_t vocab, const SamplingParams &p,
       top = std::max(top, double(c.logit));
     // Weights in the candidates' order: sorted where something was cut, by id otherwise, so the draw does not
     // depend on how a selection algorithm left them.
-    if (ordered < candidates.size() && (p.topP < 1 || p.topK > 0))
+    if (ordered < candidates.size() && (p.topP < 1 || topK))
       orderPrefix(candidates.size());
     double floor = p.minP > 0 ? top + std::log(p.minP) : -std::numeric_limits<double>::infinity();
     weights.resize(candidates.size());

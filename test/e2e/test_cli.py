@@ -175,6 +175,14 @@ def test_chat_from_a_pipe(smollm2, scratch):
         messages.append({"role": "assistant", "content": answer["text"]})
 
 
+def test_chat_from_a_pipe_tells_of_refused_questions(smollm2):
+    """The others are answered all the same."""
+    binary, long = smollm2.compiled()[0], "word " * 5000
+    result = support.run(binary, "chat", "--temp", "0", "-n", "3", "--json", "-q", check=False,
+                         input=f"One?\n{long}\nTwo?\n")
+    assert result.status == 1 and len(result.out.strip().split("\n")) == 2 and "error:" in result.err, str(result)
+
+
 def test_reader_that_goes_away(tiny_binary):
     """A closed pipe ends the program with an error and no signal."""
     process = subprocess.Popen([str(tiny_binary), "run", "-p", "a", "-n", "200", "--ignore-eos", "--temp", "1", "-q"],

@@ -153,6 +153,21 @@ TEST(Sampler, CutsKeepTheRightTokens) {
   EXPECT_EQ(support(p), (std::vector<int32_t>{0}));
 }
 
+TEST(Sampler, TopKOfTheWholeVocabularyDrawsAsNone) {
+  std::vector<float> l = {3, 1, 2.5f, 0, 2, -5, 1.5f};
+  for (double topP : {1.0, 0.9})
+    for (uint64_t i = 0; i < 200; ++i) {
+      SamplingParams p;
+      p.temperature = 3;
+      p.topP = topP;
+      int32_t none = draw(l, p, i).id;
+      for (int32_t k : {7, 100}) {
+        p.topK = k;
+        EXPECT_EQ(draw(l, p, i).id, none) << k;
+      }
+    }
+}
+
 TEST(Sampler, CutsAgreeOnLargeVocabularies) {
   // top-k by the streaming selection against a full sort, with many ties.
   std::vector<float> l(30000);
