@@ -340,19 +340,25 @@ void answer(const KernelQuery &q, const target::Target &target, const std::strin
   c.ops = 64;
   c.cost = cost(q, q.rows ? double(q.rows) : 512.0);
   c.reason = "f32 in 16 lanes";
-  if (q.family == "attention" || q.family == "attn_split") {
-    int64_t group = q.qHeads / q.kvHeads;
-    if (q.family == "attention")
-      c.chunk = AttentionSpec().itemVectors;
+  if (q.family != "attention" && q.family != "attn_split") {
+    out.candidates.push_back(c);
+    return;
+  }
+  int64_t group = q.qHeads / q.kvHeads;
+  llvm::SmallVector<int64_t, 8> items = {q.family == "attention" ? AttentionSpec().itemVectors : 0};
+  if (q.family == "attention" && q.allSchedules)
+    items.append({12, 24, 96, 144, 192});
+  for (int64_t item : items) {
+    c.chunk = item;
     AttentionTile t =
-        AttentionTile::choose(target, c.chunk ? std::max<int64_t>(1, c.chunk / group) * group : group);
+        AttentionTile::choose(target, item ? std::max<int64_t>(1, item / group) * group : group);
     c.panels = t.pages;
     c.rows = t.rows;
     c.ops = 8 * t.pages * t.rows + 256;
     c.reason = std::to_string(t.rows) + " query vectors by " + std::to_string(t.pages * 16) +
                " keys in registers, K and V read once for the heads of a group";
+    out.candidates.push_back(c);
   }
-  out.candidates.push_back(c);
 }
 
 } // namespace

@@ -95,7 +95,7 @@ static std::string refuseBf16Dot(const LinearSpec &s, const target::Target &t) {
     return "target " + t.name.str() + " has no AVX512-BF16";
   if (s.scheme != qfmt::Scheme::BF16)
     return "only bf16 weights are multiplied by bf16 dots";
-  return s.k % 2 == 0 ? "" : "bf16 dots take pairs of columns";
+  return s.k % 2 == 0 && s.schedule.unroll % 2 == 0 ? "" : "bf16 dots take pairs of columns";
 }
 
 std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &t) {
@@ -133,6 +133,8 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
       return "the register tile does not divide the M class";
     if (s.schedule.unroll < 1 || s.k % s.schedule.unroll != 0)
       return "the unrolling does not divide K";
+    if (s.rows == 0 && (s.schedule.chunk < s.schedule.rows || s.schedule.chunk % s.schedule.rows != 0))
+      return "the chunk is no multiple of the register tile";
     return "";
   }
   if (s.block < 1 || s.block > 16)
@@ -172,36 +174,6 @@ int64_t ingot::cpu::linearScratchBytes(const LinearSpec &s) {
   int64_t groups = s.k / 32 * (s.scheme == qfmt::Scheme::Q6_K ? 2 : 1);
   int64_t bytes = codeOffset(s.scheme) ? roundUp(rows, s.block) * groups * 4 : 0;
   return roundUp(bytes, 64);
-}
-
-llvm::SmallVector<LinearSchedule, 2> ingot::cpu::linearSchedules(const LinearSpec &spec,
-                                                                 const target::Target &target) {
-  llvm::SmallVector<LinearSchedule, 2> all = {chooseLinearSchedule(spec, target)};
-  bool quantized = !qfmt::geometry(spec.scheme).isFloat;
-  if (spec.fast && spec.scheme == qfmt::Scheme::BF16) {
-    LinearSchedule dots = all.front();
-    dots.dot = DotKind::Bf16;
-    dots.unroll = spec.k % 4 == 0 ? 4 : 2;
-    if (spec.rows == 0) {
-      dots.rows = 6;
-      dots.panels = 4;
-      // Rounded, a row takes half the bytes: half of L2 for them.
-      dots.chunk = std::clamp<int64_t>(524288 / (spec.k * 2) / 6 * 6, 48, 192);
-    }
-    // In all classes or none, so that a row's bits do not depend on the batch here either.
-    LinearSpec rounded = spec;
-    rounded.schedule = dots;
-    if (refuseLinear(rounded, target).empty())
-      return {dots};
-  }
-  if (quantized && spec.rows == 0 && (target.hasAmx() || spec.amxInSoftware)) {
-    LinearSchedule amx = all.front();
-    amx.dot = DotKind::Amx;
-    amx.lanes = 16;
-    amx.rows = spec.block;
-    all.push_back(amx);
-  }
-  return all;
 }
 
 int64_t ingot::cpu::linearOps(const LinearSpec &s) {

@@ -30,6 +30,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ingot::cpu {
 
@@ -43,6 +44,11 @@ struct LinearSchedule {
   int64_t unroll = 1;   ///< columns per iteration (float weights)
   int64_t prefetch = 0; ///< bytes ahead of the weight stream, 0: none
   int64_t chunk = 0;    ///< rows of activations that stay in cache while all panels pass
+
+  bool operator==(const LinearSchedule &o) const {
+    return dot == o.dot && lanes == o.lanes && panels == o.panels && rows == o.rows && unroll == o.unroll &&
+           prefetch == o.prefetch && chunk == o.chunk;
+  }
 };
 
 struct LinearSpec {
@@ -76,6 +82,9 @@ LinearSchedule chooseLinearSchedule(const LinearSpec &spec, const target::Target
 
 /// All schedules worth asking for on that target, legal or not; the cost decides among the legal ones.
 llvm::SmallVector<LinearSchedule, 2> linearSchedules(const LinearSpec &spec, const target::Target &target);
+/// What `ingot tune` may time: those schedules and all combinations of the values that other machines could
+/// want, legal or not, each once.
+std::vector<LinearSchedule> allLinearSchedules(const LinearSpec &spec, const target::Target &target);
 /// Estimates: vector operations of the unrolled body, nanoseconds of one launch on one core (512 rows where
 /// they are known at run time only).
 int64_t linearOps(const LinearSpec &spec);

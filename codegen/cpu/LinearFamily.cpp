@@ -143,7 +143,11 @@ void ingot::cpu::answerLinear(const KernelQuery &q, const target::Target &t, Ker
       return;
     }
   }
-  for (LinearSchedule schedule : linearSchedules(s, t)) {
+  llvm::SmallVector<LinearSchedule, 2> usual = linearSchedules(s, t);
+  std::vector<LinearSchedule> schedules(usual.begin(), usual.end());
+  if (q.allSchedules)
+    schedules = allLinearSchedules(s, t);
+  for (const LinearSchedule &schedule : schedules) {
     s.schedule = schedule;
     std::string row = std::string("linear ") + dotName(schedule.dot);
     if (std::string why = refuseLinear(s, t); !why.empty()) {

@@ -35,6 +35,8 @@ public:
     return answer;
   }
 
+  int64_t generation() const override { return 1; }
+
   std::vector<std::string> targets() const override {
     std::vector<std::string> names;
     for (const target::Target &t : target::allTargets())

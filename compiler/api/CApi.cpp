@@ -88,6 +88,8 @@ int32_t readOptions(const char *model, const ingot_compile_options *given, pipel
     out.threads = o.threads;
   if (o.ir_file)
     out.irFile = o.ir_file;
+  if (o.tune_file)
+    out.tuneFile = o.tune_file;
   if (o.timings_file)
     out.timingsFile = o.timings_file;
   if (o.kernel_seconds != 0)
@@ -148,6 +150,8 @@ bool resolveOutputs(const char *model, const std::string &output, pipeline::Comp
     inputs.push_back(std::string(model) + "/" + name);
   if (compiler.options().startFrom)
     inputs.push_back(compiler.options().irFile);
+  if (!compiler.options().tuneFile.empty())
+    inputs.push_back(compiler.options().tuneFile);
   if (!output.empty() && !weights::resolveOutput(output, inputs, resolved, error))
     return false;
   if (compiler.options().timingsFile.empty())

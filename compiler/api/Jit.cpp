@@ -36,14 +36,25 @@ Error Jit::add(StringRef isa, StringRef object) {
   return jit->addObjectFile(*library, MemoryBuffer::getMemBufferCopy(object, isa));
 }
 
-Expected<ingot_module_query_fn> Jit::query(StringRef isa) {
-  orc::JITDylib *library = jit->getJITDylibByName(isa);
+Expected<orc::ExecutorAddr> Jit::find(StringRef object, StringRef name) {
+  orc::JITDylib *library = jit->getJITDylibByName(object);
   if (!library)
-    return createStringError(inconvertibleErrorCode(), "no code for %s", isa.str().c_str());
-  Expected<orc::ExecutorAddr> address = jit->lookup(*library, "ingot_module_query_" + isa.str());
+    return createStringError(inconvertibleErrorCode(), "no code for %s", object.str().c_str());
+  return jit->lookup(*library, name);
+}
+
+Expected<ingot_module_query_fn> Jit::query(StringRef isa) {
+  Expected<orc::ExecutorAddr> address = find(isa, ("ingot_module_query_" + isa).str());
   if (!address)
     return address.takeError();
   return address->toPtr<ingot_module_query_fn>();
+}
+
+Expected<ingot_kernel_fn> Jit::kernel(StringRef object, StringRef name) {
+  Expected<orc::ExecutorAddr> address = find(object, name);
+  if (!address)
+    return address.takeError();
+  return address->toPtr<ingot_kernel_fn>();
 }
 
 } // namespace ingot::api

@@ -15,7 +15,8 @@
 
 namespace llvm::orc {
 class LLJIT;
-}
+class ExecutorAddr;
+} // namespace llvm::orc
 
 namespace ingot::api {
 
@@ -29,9 +30,12 @@ public:
   llvm::Error add(llvm::StringRef isa, llvm::StringRef object);
   /// The variant's query function.
   llvm::Expected<ingot_module_query_fn> query(llvm::StringRef isa);
+  /// A kernel of the object that was added under that name.
+  llvm::Expected<ingot_kernel_fn> kernel(llvm::StringRef object, llvm::StringRef name);
 
 private:
   explicit Jit(std::unique_ptr<llvm::orc::LLJIT> jit);
+  llvm::Expected<llvm::orc::ExecutorAddr> find(llvm::StringRef object, llvm::StringRef name);
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 

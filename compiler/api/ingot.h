@@ -91,7 +91,8 @@ typedef struct ingot_compile_options {
   double kernel_seconds;    /* a kernel that takes longer to compile is a warning; default 20 */
   uint32_t verbose;         /* 1: a remark names the slowest kernels */
   uint32_t reserved0;
-  const char *numerics; /* "exact" (default) or "fast": docs/numerics.md says what it rounds */
+  const char *numerics;  /* "exact" (default) or "fast": docs/numerics.md says what it rounds */
+  const char *tune_file; /* schedules that `ingot tune` found; default: none, a cost model chooses */
 } ingot_compile_options;
 
 INGOT_API void ingot_compile_options_init(ingot_compile_options *options);

@@ -116,6 +116,7 @@ ingot_compile_options compileOptions(const main_::LoadOptions &load, const std::
   options.context = load.context ? typed(*load.context) : 0;
   options.max_seqs = typed(load.maxSeqs);
   options.on_diagnostic = showDiagnostic;
+  options.tune_file = load.tuneFile.c_str();
   options.timings_file = load.timingsFile.c_str();
   options.kernel_seconds = load.kernelSeconds ? typed(*load.kernelSeconds) : 0;
   options.verbose = load.verbose;

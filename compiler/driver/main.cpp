@@ -4,6 +4,7 @@
 #include "compiler/api/ingot.h"
 #include "compiler/driver/ModelLoader.h"
 #include "compiler/driver/Progress.h"
+#include "compiler/driver/TuneCommand.h"
 #include "runtime/main/Commands.h"
 #include "runtime/main/Streams.h"
 
@@ -84,6 +85,8 @@ static int run(int argc, char **argv) {
   if (parsed.options.command == Command::Compile)
     return compile(parsed.options, progress);
   const api::PathKind kind = api::classifyPath(parsed.options.load.model);
+  if (kind != api::PathKind::Model && parsed.options.command == Command::Tune)
+    return main_::fail(parsed.options.load.model + ": is compiled already; tune needs the model file");
   if (kind != api::PathKind::Model && !parsed.options.load.compileFlags.empty()) {
     main_::fail(parsed.options.load.model + ": is compiled already; " + parsed.options.load.compileFlags[0] +
                 " needs the model file");
@@ -95,6 +98,8 @@ static int run(int argc, char **argv) {
           "--kernels=ref needs the model file: a compiled binary carries its own kernels alone");
     return runBinary(parsed.options.load.model, argc, argv);
   }
+  if (parsed.options.command == Command::Tune)
+    return driver::tune(parsed.options, progress);
   auto loader = driver::createModelLoader(progress);
   return main_::runCommand(parsed.options, *loader);
 }

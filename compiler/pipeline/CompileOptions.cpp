@@ -24,6 +24,8 @@ std::string CompileOptions::describe() const {
     text += " ctx=" + std::to_string(*context);
   text += " max-seqs=" + std::to_string(maxSeqs) + " kv=" + kvDtype + " chunk=" + std::to_string(chunk) +
           " numerics=" + numerics;
+  if (tune)
+    text += " tune=" + tune->hash();
   return text;
 }
 

@@ -7,8 +7,11 @@
 #ifndef INGOT_COMPILER_PIPELINE_COMPILEOPTIONS_H
 #define INGOT_COMPILER_PIPELINE_COMPILEOPTIONS_H
 
+#include "compiler/support/TuneProfile.h"
+
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +61,10 @@ struct CompileOptions {
   std::string numerics = "exact";
   /// config.json or another file of the directory.
   std::string configFile = "config.json";
+  /// Profile of `ingot tune` whose schedules win over the cost model; empty: none. Read into `tune` when the
+  /// compiler is made.
+  std::string tuneFile;
+  std::shared_ptr<const TuneProfile> tune;
   std::optional<Phase> stopAfter;
   std::optional<Phase> startFrom;
   /// The text to resume from, with `startFrom`.

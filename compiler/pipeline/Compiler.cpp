@@ -13,10 +13,12 @@
 #include "compiler/pipeline/PassOrder.h"
 #include "compiler/support/Support.h"
 #include "compiler/transforms/rt/Passes.h"
+#include "compiler/transforms/tile/Query.h"
 #include "dialects/InitAllDialects.h"
 #include "dialects/llm/Llm.h"
 #include "dialects/rt/Rt.h"
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -225,6 +227,10 @@ Error checkOptions(const CompileOptions &options) {
   if (options.stopAfter && *options.stopAfter >= Phase::Target)
     return optionError(
         "--stop-after: the latest phase that has a text is program; use --emit for what follows");
+  if (!options.tuneFile.empty() && options.isRef())
+    return optionError("--tune: the reference has no schedules");
+  if (!options.tuneFile.empty() && resumed && firstPhase(options) > Phase::Kernel)
+    return optionError("--tune: schedules are chosen in the kernel phase, which --start-from leaves out");
   if (!(options.kernelSeconds > 0))
     return optionError("--kernel-seconds: must be above 0");
   if (options.stopAfter && *options.stopAfter < firstPhase(options))
@@ -456,6 +462,12 @@ Expected<std::unique_ptr<Compiler>> Compiler::create(StringRef modelPath, Compil
   self->options = std::move(options);
   if (Error error = checkOptions(self->options))
     return std::move(error);
+  if (!self->options.tuneFile.empty()) {
+    Expected<TuneProfile> profile = TuneProfile::read(self->options.tuneFile);
+    if (!profile)
+      return optionError("--tune: " + toString(profile.takeError()));
+    self->options.tune = std::make_shared<TuneProfile>(std::move(*profile));
+  }
   import_::OpenOptions open;
   open.configFile = self->options.configFile;
   Expected<std::unique_ptr<import_::ModelSource>> source = import_::openModel(modelPath, open);
@@ -542,6 +554,62 @@ Expected<CompiledModel> Compiler::compileToMemory() {
     return std::move(error);
   return std::move(model);
 }
+
+std::vector<TunableKernel> Compiler::tunable() const {
+  assert(self->variants.size() == 1 && "compiled for one target");
+  auto &[isa, module] = self->variants.front();
+  std::vector<TunableKernel> list;
+  for (auto kernel : module->getOps<tile::KernelOp>()) {
+    KernelQuery query = tile::queryOf(kernel, isa);
+    query.fast = self->options.numerics == "fast";
+    TunableKernel one{kernel.getSymName().str(), tuneKey(query), tile::scheduleOf(kernel), {}};
+    query.allSchedules = true;
+    KernelAnswer answer = self->registry->find(query);
+    const std::string &layout = answer.candidates.front().layout;
+    for (KernelCandidate &candidate : answer.candidates)
+      if (tuneSchedule(candidate) != tuneSchedule(one.own) && candidate.layout == layout)
+        one.others.push_back(std::move(candidate));
+    if (!one.others.empty())
+      list.push_back(std::move(one));
+  }
+  return list;
+}
+
+Expected<std::vector<KernelObject>> Compiler::emitSchedules(ArrayRef<Rescheduled> list,
+                                                            const std::function<void(size_t)> &progress) {
+  auto &[isa, module] = self->variants.front();
+  DiagnosticText diagnostics(self->context.get(), self->options);
+  constexpr size_t together = 8; // kernels of one process
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> parts;
+  for (auto [i, one] : enumerate(list)) {
+    if (i % together == 0)
+      parts.push_back(mlir::ModuleOp::create(module->getLoc()));
+    auto kernel = module->lookupSymbol<tile::KernelOp>(one.kernel);
+    assert(kernel && "a kernel of the module");
+    mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(parts.back()->getBody());
+    auto copy = cast<tile::KernelOp>(builder.clone(*kernel));
+    copy.setSymName(one.symbol);
+    if (mlir::failed(tile::applySchedule(copy, one.schedule, isa)))
+      return diagnostics.error("a schedule does not fit its kernel");
+  }
+  std::vector<std::pair<std::string, mlir::ModuleOp>> modules;
+  for (mlir::OwningOpRef<mlir::ModuleOp> &part : parts)
+    modules.emplace_back(isa, *part);
+  CompileOptions options = self->options;
+  options.onProgress = [&](const Progress &p) { progress(std::min(p.done * together, list.size())); };
+  Expected<std::vector<EmittedVariant>> code = emitVariants(modules, options);
+  if (!code)
+    return code.takeError();
+  std::vector<KernelObject> objects;
+  for (auto [i, one] : enumerate(*code)) {
+    objects.push_back({{}, std::move(one.code.bytes), one.scratchBytes});
+    for (const Rescheduled &kernel : list.slice(i * together).take_front(together))
+      objects.back().symbols.push_back(kernel.symbol);
+  }
+  return std::move(objects);
+}
+
+int64_t Compiler::kernelGeneration() const { return self->registry->generation(); }
 
 Expected<std::string> Compiler::describe() {
   if (Error error = self->buildVariants(Phase::Program))

@@ -9,10 +9,12 @@
 
 #include "compiler/import/Model.h"
 #include "compiler/pipeline/CompileOptions.h"
+#include "compiler/support/KernelRegistry.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +43,26 @@ struct CompiledModel {
   uint64_t packBytes() const;
 };
 
+/// A kernel of a compiled model that has other schedules than its own.
+struct TunableKernel {
+  std::string name, key; ///< symbol; prototype as profiles spell it (tuneKey)
+  KernelCandidate own;
+  std::vector<KernelCandidate> others; ///< all that the registry offers in the kernel's layout
+};
+
+/// A kernel of a compiled model with another schedule, as a function of that name.
+struct Rescheduled {
+  std::string kernel, symbol;
+  KernelCandidate schedule;
+};
+
+/// Kernels without a module: functions of one object.
+struct KernelObject {
+  std::vector<std::string> symbols;
+  llvm::SmallVector<char, 0> bytes;
+  uint64_t scratchBytes = 0; ///< of the kernel that needs most
+};
+
 /// What is wrong with the options alone, before any file is opened.
 llvm::Error checkOptions(const CompileOptions &options);
 
@@ -62,6 +84,15 @@ public:
   llvm::Expected<CompiledModel> compileToMemory();
   /// The META text of a compile without its weights, for `inspect` and `explain` on a model file.
   llvm::Expected<std::string> describe();
+
+  // For `ingot tune`, after compileToMemory() for one target.
+  /// The kernels with a choice, in the module's order.
+  std::vector<TunableKernel> tunable() const;
+  /// Code of those kernels in their order, spread over objects. `progress` hears how many are done.
+  llvm::Expected<std::vector<KernelObject>> emitSchedules(llvm::ArrayRef<Rescheduled> list,
+                                                          const std::function<void(size_t)> &progress);
+  /// KernelRegistry::generation.
+  int64_t kernelGeneration() const;
 
 private:
   struct Implementation;

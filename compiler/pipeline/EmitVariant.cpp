@@ -55,7 +55,7 @@ struct ChildTimes {
   std::vector<Kernel> kernels;
 };
 
-/// The kernel `only`, or all of them and the tables.
+/// The kernel `only`, or all of them and, where the module has programs, its tables.
 mlir::LogicalResult emitModule(mlir::ModuleOp planned, StringRef isa, std::optional<StringRef> only,
                                SmallVectorImpl<char> &bytes, uint64_t &scratchBytes, ChildTimes &times) {
   Clock::time_point begin = Clock::now();
@@ -63,20 +63,22 @@ mlir::LogicalResult emitModule(mlir::ModuleOp planned, StringRef isa, std::optio
     return std::chrono::duration<double>(Clock::now() - from).count();
   };
   mlir::OwningOpRef<mlir::ModuleOp> code = mlir::ModuleOp::create(planned.getLoc());
-  auto facts = *planned.getOps<rt::ModuleOp>().begin();
+  auto facts = planned.getOps<rt::ModuleOp>();
+  bool whole = !facts.empty();
+  int64_t positions = whole ? (*facts.begin()).getPositions() : 0;
   llvm::StringMap<uint64_t> scratch;
   for (auto kernel : planned.getOps<tile::KernelOp>()) {
     if (only && kernel.getSymName() != *only)
       continue;
     int64_t needed;
     Clock::time_point kernelBegin = Clock::now();
-    if (mlir::failed(emitOneKernel(kernel, *code, isa, facts.getPositions(), needed)))
+    if (mlir::failed(emitOneKernel(kernel, *code, isa, positions, needed)))
       return mlir::failure();
     times.kernels.push_back({since(kernelBegin)});
     scratch[kernel.getSymName()] = needed;
     scratchBytes = std::max<uint64_t>(scratchBytes, needed);
   }
-  if (!only && mlir::failed(cpu::emitModuleTables(planned, *code, scratch, targetOf(isa), isa)))
+  if (!only && whole && mlir::failed(cpu::emitModuleTables(planned, *code, scratch, targetOf(isa), isa)))
     return mlir::failure();
   times.build = since(begin);
   cpu::EmitTimes emitted;

@@ -18,7 +18,7 @@ struct EmittedVariant {
 
 /// Emits the object of each module (after the program phase; all of one context). Each variant is emitted in
 /// a process of its own, as many at a time as `options.threads`: LLVM ends its process on what it cannot
-/// select, and then the error names the kernel.
+/// select, and then the error names the kernel. A module without programs has its kernels alone, no tables.
 llvm::Expected<std::vector<EmittedVariant>>
 emitVariants(llvm::ArrayRef<std::pair<std::string, mlir::ModuleOp>> modules, const CompileOptions &options);
 

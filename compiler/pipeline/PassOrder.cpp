@@ -63,7 +63,7 @@ void addPhase(mlir::OpPassManager &manager, Phase phase, const CompileOptions &o
     manager.addPass(createTileFormKernelsPass(form));
     if (!ref)
       manager.addPass(createTileAttentionPass());
-    manager.addPass(createTileSelectPass(registry, isa));
+    manager.addPass(createTileSelectPass(registry, isa, options.tune.get()));
     // Kernels were chosen: each param gets the one layout that they read.
     manager.addPass(createQfmtAssignLayoutsPass());
     manager.addPass(createTileDedupPass());

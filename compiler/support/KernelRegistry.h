@@ -32,6 +32,9 @@ struct KernelQuery {
   int64_t qHeads = 0, kvHeads = 0, headDim = 0, vDim = 0, rotaryDim = 0;
   std::string kvDtype; ///< f32, f16, bf16 or empty
   bool fast = false;   ///< --numerics=fast: results may differ between targets and from `spec`
+  /// Asks for every schedule worth timing, after those that a compile chooses among; not part of the
+  /// prototype.
+  bool allSchedules = false;
 };
 
 /// One way to emit a prototype. The fields from `vector` on are those of #tile.schedule.
@@ -61,6 +64,8 @@ class KernelRegistry {
 public:
   virtual ~KernelRegistry() = default;
   virtual KernelAnswer find(const KernelQuery &query) const = 0;
+  /// Number of the kernels' code: measurements of other generations (TuneProfile.h) say nothing about it.
+  virtual int64_t generation() const = 0;
   /// Names of the targets that `find` knows.
   virtual std::vector<std::string> targets() const = 0;
   /// Rows of one int8 activation block of the run-time-rows class on `isa` (M classes use their own rows).

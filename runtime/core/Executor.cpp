@@ -95,6 +95,33 @@ void Executor::bind(const uint8_t *weights) {
   }
 }
 
+void Executor::substitute(uint32_t program, uint32_t kernel, ingot_kernel_fn fn) {
+  const ingot_program_v1 &p = mod.programs[program];
+  for (Plan &plan : programs[program].plans)
+    for (Call &call : plan.calls)
+      if (p.launches[call.launch].kernel == kernel)
+        call.fn = fn ? fn : mod.kernels[kernel].fn;
+}
+
+bool Executor::reserveScratch(uint64_t bytes, std::string &error) {
+  if (bytes <= held.scratch / threads())
+    return true;
+  for (unsigned w = 0; w < threads(); ++w) {
+    weights::Mapping larger;
+    if (!larger.allocate(bytes, false)) {
+      error = "no memory for scratch (" + std::to_string(bytes) + " bytes for each of " +
+              std::to_string(threads()) + " threads)";
+      return false;
+    }
+    scratch[w] = std::move(larger);
+    for (Program &program : programs)
+      for (ingot_args_v1 &args : program.plans[w].args)
+        args.scratch = scratch[w].data();
+  }
+  held.scratch = bytes * threads();
+  return true;
+}
+
 uint32_t Executor::programFor(uint32_t rows) const {
   for (uint32_t i = 0; i < mod.n_programs; ++i)
     if (rows <= mod.programs[i].max_rows)

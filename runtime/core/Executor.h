@@ -64,6 +64,13 @@ public:
   /// Steps without taps are timed into `t` from now on, until null is attached.
   void attach(StepTimes *t) { times = t; }
 
+  /// For measuring: launches of kernel `kernel` in program `program` call `fn` from now on, null: the
+  /// module's own again. It does the same as that one from the same operands, in at most reserveScratch's
+  /// bytes.
+  void substitute(uint32_t program, uint32_t kernel, ingot_kernel_fn fn);
+  /// At least that much scratch for each worker. False and a message where there is no memory.
+  bool reserveScratch(uint64_t bytes, std::string &error);
+
   /// Calls fn(index, worker) for every index below n, spread over the workers; returns when all are done. The
   /// floating-point mode is that of kernels.
   void forEach(uint32_t n, const std::function<void(uint32_t index, unsigned worker)> &fn);

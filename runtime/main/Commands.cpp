@@ -37,6 +37,7 @@ int runCommand(const Options &options, ArtefactLoader &loader) {
   case Command::Explain:
     return options.measure ? commandMeasure(options, loader) : commandExplain(options, loader);
   case Command::Compile:
+  case Command::Tune:
     break;
   }
   return fail("this program cannot compile; use ingot");

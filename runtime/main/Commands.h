@@ -12,7 +12,7 @@
 
 namespace ingot::main_ {
 
-/// Runs any command but `compile`.
+/// Runs any command but `compile` and `tune`.
 int runCommand(const Options &options, ArtefactLoader &loader);
 
 int commandRun(const Options &options, ArtefactLoader &loader); ///< run and ask

@@ -25,6 +25,7 @@ enum ExitCode {
 
 enum class Command {
   Compile,
+  Tune,
   Run,
   Chat,
   Batch,
@@ -54,6 +55,7 @@ struct LoadOptions {
   bool map = false;    ///< map the weights instead of reading them
   std::string configFile = "config.json";
   std::string chatTemplateFile;
+  std::string tuneFile;                  ///< measured schedules that compiling uses
   std::string timingsFile;               ///< where compiling writes what it took
   std::optional<double> kernelSeconds;   ///< above it the compile of a kernel is a warning
   bool verbose = false;                  ///< name the slowest kernels of a compile
@@ -78,6 +80,11 @@ struct SamplingOptions {
 struct CompileCommand {
   std::string output, emit = "exe", target = "native", stopAfter, startFrom, ir;
   std::vector<std::string> printIrAfter;
+};
+
+struct TuneCommand {
+  std::string output;
+  double seconds = 100; ///< of measuring
 };
 
 struct TextInput {
@@ -119,6 +126,7 @@ struct Options {
   LoadOptions load;
   SamplingOptions sampling;
   CompileCommand compile;
+  TuneCommand tune;
   TextInput input;
   BenchCommand bench;
   VerifyCommand verify;

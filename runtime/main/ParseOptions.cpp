@@ -119,7 +119,7 @@ public:
       return result;
     }
     // `eval --ctx` is the size of a chunk.
-    for (const char *name : {"--ctx", "--kv", "--numerics", "--config", "--target", "--timings",
+    for (const char *name : {"--ctx", "--kv", "--numerics", "--config", "--target", "--tune", "--timings",
                              "--kernel-seconds", "--verbose"})
       if (const CLI::Option *option = used->get_option_no_throw(name);
           option && option->count() && !(options.command == Command::Eval && name == std::string("--ctx")))
@@ -205,7 +205,7 @@ private:
         sub->add_option("--ctx", l.context, "positions per sequence (default: the model's, at most 4096)");
       kvAndNumerics(sub);
       sub->add_option("--config", l.configFile, "name of the configuration in a Hugging Face directory");
-      timings(sub);
+      schedules(sub);
     }
     sub->add_option("--max-seqs", l.maxSeqs, "sequences that run together")->check(CLI::Range(1, 4096));
     sub->add_option("--chunk", l.chunk, "most prompt tokens in one step")->check(CLI::Range(1, 4096));
@@ -220,7 +220,14 @@ private:
         ->check(CLI::IsMember({"exact", "fast"}));
   }
 
-  /// What a compile tells of itself: wherever one may be.
+  /// What a compile chooses by and what it tells of itself: wherever one may be.
+  void schedules(CLI::App *sub) {
+    sub->add_option(
+        "--tune", options.load.tuneFile,
+        "use the schedules that 'ingot tune' wrote to this file; without it a cost model chooses");
+    timings(sub);
+  }
+
   void timings(CLI::App *sub) {
     sub->add_option("--timings", options.load.timingsFile,
                     "write what phases, passes and kernels took to compile to this file, as JSON");
@@ -262,8 +269,10 @@ private:
   }
 
   void build() {
-    if (!binary)
+    if (!binary) {
       buildCompile();
+      buildTune();
+    }
     if (binary) {
       CLI::App *ask =
           command(Command::Ask, "ask", "answer TEXT with the model's chat template (the default command)");
@@ -322,7 +331,7 @@ private:
     if (!binary) {
       bench->add_option("--ctx", options.load.context, "positions per sequence");
       kvAndNumerics(bench);
-      timings(bench);
+      schedules(bench);
     }
     output(bench);
 
@@ -412,7 +421,7 @@ private:
       kvAndNumerics(sub);
       sub->add_option("--config", options.load.configFile,
                       "name of the configuration in a Hugging Face directory");
-      timings(sub);
+      schedules(sub);
     }
     output(sub);
   }
@@ -436,6 +445,27 @@ private:
         ->delimiter(',');
     load(compile, /*compiling=*/true);
     output(compile);
+  }
+
+  void buildTune() {
+    LoadOptions &l = options.load;
+    CLI::App *tune =
+        command(Command::Tune, "tune",
+                "time the schedules of each kernel on this machine, for --tune of other commands");
+    model(tune);
+    tune->add_option("-o,--output", options.tune.output,
+                     "profile to write; what it has already is not timed again")
+        ->required();
+    tune->add_option("--isa", l.isa, "tune this CPU variant: avx2, avx512, vnni, amx (default: the best)");
+    tune->add_option("-t,--threads", l.threads, "worker threads (default: usable cores)")
+        ->check(CLI::Range(1, 256));
+    tune->add_option("--seconds", options.tune.seconds,
+                     "time for measuring, besides compiling (default: 100)")
+        ->check(CLI::Range(0.1, 1e6));
+    kvAndNumerics(tune);
+    tune->add_option("--config", l.configFile, "name of the configuration in a Hugging Face directory");
+    timings(tune);
+    output(tune);
   }
 
   bool binary;

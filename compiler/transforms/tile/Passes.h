@@ -10,15 +10,18 @@
 
 namespace ingot {
 class KernelRegistry;
-}
+class TuneProfile;
+} // namespace ingot
 
 namespace ingot::transforms {
 
 #define GEN_PASS_DECL
 #include "compiler/transforms/tile/Passes.h.inc"
 
-/// tile-select with a registry, which must outlive the pass. The pass made without one fails when it runs.
-std::unique_ptr<mlir::Pass> createTileSelectPass(const KernelRegistry &registry, llvm::StringRef isa);
+/// tile-select with a registry, and with measured schedules where `profile` is not null; both must outlive
+/// the pass. The pass made without a registry fails when it runs.
+std::unique_ptr<mlir::Pass> createTileSelectPass(const KernelRegistry &registry, llvm::StringRef isa,
+                                                 const TuneProfile *profile = nullptr);
 
 /// Registers the passes of this folder by name; tile-select asks `registry`, which must outlive the tool.
 void registerIngotTilePasses(const KernelRegistry &registry);

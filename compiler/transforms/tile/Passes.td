@@ -85,7 +85,9 @@ def TileSelectPass : Pass<"tile-select", "::mlir::ModuleOp"> {
   let description = [{
     Asks the kernel registry for every prototype; the cheapest legal candidate sets `isa`, `schedule`, the dot kind,
     and the layout in the type of the weight argument. `reason` and `refused` keep the answer for `explain`. No
-    candidate is an error that names op, tensor, scheme, target and the option that would change it.
+    candidate is an error that names op, tensor, scheme, target and the option that would change it. With a profile of
+    `ingot tune`, kernels that it has get its schedule where the registry still offers it; a warning counts those where
+    it does not.
     ```mlir
     %0 = tile.dot undecided %x, %w : ..., !qfmt.packed<576x576, q4_1, row> -> !tile.frag<576>
     // becomes, with isa = "vnni" and schedule = #tile.schedule<...> on the kernel
@@ -93,8 +95,10 @@ def TileSelectPass : Pass<"tile-select", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::ingot::tile::TileDialect"];
-  let options = [Option<"isa", "isa", "std::string", "\"avx2\"", "target variant: avx2, avx512, vnni, avx512bf16, amx, ref">];
-  let statistics = [Statistic<"numSelected", "selected", "kernels with a schedule">];
+  let options = [Option<"isa", "isa", "std::string", "\"avx2\"", "target variant: avx2, avx512, vnni, avx512bf16, amx, ref">,
+                 Option<"tune", "tune", "std::string", "\"\"", "profile whose schedules win">];
+  let statistics = [Statistic<"numSelected", "selected", "kernels with a schedule">,
+                    Statistic<"numTuned", "tuned", "kernels with a schedule of the profile">];
 }
 
 def QfmtAssignLayoutsPass : Pass<"qfmt-assign-layouts", "::mlir::ModuleOp"> {

@@ -1,8 +1,8 @@
 //===- Select.cpp - schedules, dot kinds and layouts from the kernel registry ----------------------===//
-#include "compiler/support/KernelRegistry.h"
+#include "compiler/support/TuneProfile.h"
 #include "compiler/transforms/tile/Passes.h"
+#include "compiler/transforms/tile/Query.h"
 #include "dialects/llm/Llm.h"
-#include "dialects/tile/Describe.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
@@ -10,6 +10,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
+#include <set>
 
 namespace ingot::transforms {
 #define GEN_PASS_DEF_TILESELECTPASS
@@ -21,142 +22,14 @@ using namespace mlir;
 namespace ingot::tile {
 namespace {
 
-void addOutputs(KernelQuery &q, const Outputs &out) {
-  q.n = out.width;
-  if (out.rowsSlot >= 0)
-    q.keys.push_back("f32_out");
-  if (out.actSlot >= 0) {
-    q.keys.push_back("act_out");
-    q.actBlock = out.act.getBlock();
-  }
-}
-
-void addKv(KernelQuery &q, KvAttr kv, int64_t qHeads) {
-  q.qHeads = qHeads;
-  q.kvHeads = kv.getHeads();
-  q.headDim = kv.getDim();
-  q.vDim = kv.getVDim();
-  q.kvDtype = kv.getDtype().str();
-}
-
-KernelQuery queryOf(KernelOp kernel, StringRef isa) {
-  KernelQuery q;
-  q.family = stringifyFamily(kernel.getFamily()).str();
-  q.isa = isa.str();
-  q.rows = kernel.getRows();
-  q.outDomain = kernel.getDomain() == Domain::Out;
-  switch (kernel.getFamily()) {
-  case Family::Embed: {
-    EmbedDesc d = *describeEmbed(kernel);
-    q.n = d.table.getRows();
-    q.k = d.table.getCols();
-    q.scheme = d.table.getSchemeAttr().schemeName().str();
-    break;
-  }
-  case Family::Norm: {
-    NormDesc d = *describeNorm(kernel);
-    q.k = d.x.width;
-    if (d.groups > 1)
-      q.keys.push_back("groups");
-    if (d.residual.slot >= 0)
-      q.keys.push_back("residual");
-    addOutputs(q, d.out);
-    break;
-  }
-  case Family::Quantize: {
-    QuantizeDesc d = *describeQuantize(kernel);
-    q.k = d.x.width;
-    addOutputs(q, d.out);
-    break;
-  }
-  case Family::Linear: {
-    LinearDesc d = *describeLinear(kernel);
-    q.n = d.n;
-    q.k = d.k;
-    q.scheme = d.w.getSchemeAttr().schemeName().str();
-    if (d.act)
-      q.actBlock = d.act.getBlock();
-    if (d.biasWeight >= 0)
-      q.keys.push_back("bias");
-    if (d.gate)
-      q.keys.push_back("gate_" + stringifyGateKind(*d.gate).str());
-    if (d.softcap != 0)
-      q.keys.push_back("softcap");
-    if (d.residual.slot >= 0)
-      q.keys.push_back("residual");
-    if (d.argmax)
-      q.keys.push_back("argmax");
-    if (d.ropeKv) {
-      addKv(q, d.ropeKv->kv, d.ropeKv->qRope.heads);
-      q.rotaryDim = d.ropeKv->qRope.rotaryDim;
-      q.keys.push_back("rope_kv");
-      for (const RopeDesc *r : {&d.ropeKv->qRope, &d.ropeKv->kRope})
-        q.keys.push_back(r->style == RopeStyle::Half ? "rope_half" : "rope_interleaved");
-      if (d.ropeKv->qRope.gammaWeight >= 0 || d.ropeKv->kRope.gammaWeight >= 0)
-        q.keys.push_back("qk_norm");
-    }
-    break;
-  }
-  case Family::RopeKv: {
-    RopeKvDesc d = *describeRopeKv(kernel);
-    const RopeDesc &r = d.q.slot >= 0 ? d.qRope : d.kRope;
-    q.headDim = r.headDim;
-    q.rotaryDim = r.rotaryDim;
-    q.n = d.out.width;
-    q.k = d.q.slot >= 0 ? d.q.stride : d.k.stride;
-    if (d.kv)
-      addKv(q, d.kv, d.q.slot >= 0 ? d.qRope.heads : 0);
-    else
-      q.qHeads = d.qRope.heads;
-    if (r.table >= 0)
-      q.keys.push_back(r.style == RopeStyle::Half ? "rope_half" : "rope_interleaved");
-    if (d.qRope.gammaWeight >= 0 || d.kRope.gammaWeight >= 0)
-      q.keys.push_back("qk_norm");
-    break;
-  }
-  case Family::Attention:
-  case Family::AttnSplit: {
-    AttentionDesc d = *describeAttention(kernel);
-    addKv(q, d.kv, d.qHeads);
-    q.k = d.q.width;
-    if (d.window)
-      q.keys.push_back("window");
-    if (d.softcap != 0)
-      q.keys.push_back("softcap");
-    if (d.partialsSlot < 0)
-      addOutputs(q, d.out);
-    break;
-  }
-  case Family::AttnMerge: {
-    MergeDesc d = *describeMerge(kernel);
-    q.qHeads = d.partials.getHeads();
-    q.vDim = d.partials.getDim();
-    if (d.window)
-      q.keys.push_back("window");
-    addOutputs(q, d.out);
-    break;
-  }
-  case Family::Gate:
-  case Family::Add:
-  case Family::Select:
-  case Family::Softcap:
-  case Family::Scale: {
-    ElementwiseDesc d = *describeElementwise(kernel);
-    q.n = d.out.width;
-    q.k = d.a.width;
-    if (kernel.getFamily() == Family::Gate)
-      q.keys.push_back("gate_" + stringifyGateKind(d.gate).str());
-    break;
-  }
-  }
-  return q;
-}
-
 struct Select : transforms::impl::TileSelectPassBase<Select> {
   using TileSelectPassBase::TileSelectPassBase;
   Select() = default;
-  Select(const KernelRegistry &registry, StringRef target) : registry(&registry) { isa = target.str(); }
-  Select(const Select &other) : TileSelectPassBase(other), registry(other.registry) {}
+  Select(const KernelRegistry &registry, StringRef target, const TuneProfile *profile)
+      : registry(&registry), profile(profile) {
+    isa = target.str();
+  }
+  Select(const Select &other) : TileSelectPassBase(other), registry(other.registry), profile(other.profile) {}
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -171,12 +44,59 @@ struct Select : transforms::impl::TileSelectPassBase<Select> {
     }
     for (llm::ConfigOp config : module.getOps<llm::ConfigOp>())
       fast = config.getNumerics() == llm::Numerics::Fast;
+    TuneProfile file;
+    if (!profile && !tune.empty()) {
+      llvm::Expected<TuneProfile> read = TuneProfile::read(tune);
+      if (!read) {
+        emitError(module.getLoc()) << "--tune: " << llvm::toString(read.takeError());
+        return signalPassFailure();
+      }
+      file = std::move(*read);
+      profile = &file;
+    }
     // One launch of each kernel, to name its params in messages.
     std::map<StringRef, LaunchOp> users;
     module.walk([&](LaunchOp op) { users.try_emplace(op.getKernel(), op); });
     for (KernelOp kernel : module.getOps<KernelOp>())
       if (failed(select(kernel, users)))
         return signalPassFailure();
+    if (profile)
+      warnOfProfile(module);
+    if (profile == &file)
+      profile = nullptr;
+  }
+
+  /// The profile's schedule of that prototype, among all that the registry offers, which `all` then holds; or
+  /// null.
+  const KernelCandidate *tuned(KernelQuery query, KernelAnswer &all) {
+    const TuneEntry *entry = profile->find(tuneKey(query));
+    if (!entry)
+      return nullptr;
+    met.insert(entry->key);
+    if (profile->generation() == registry->generation()) {
+      query.allSchedules = true;
+      all = registry->find(query);
+      for (const KernelCandidate &c : all.candidates)
+        if (tuneSchedule(c) == entry->schedule)
+          return &c;
+    }
+    stale.insert(entry->key);
+    return nullptr;
+  }
+
+  /// Says what of a profile was of no use. The kernels of other targets and models in it are none of it.
+  void warnOfProfile(ModuleOp module) {
+    if (!stale.empty())
+      emitWarning(module.getLoc()) << "--tune: " << stale.size() << " of the " << met.size()
+                                   << " entries for kernels of this model on " << isa << " no longer apply, "
+                                   << (profile->generation() == registry->generation()
+                                           ? "the kernels have no such schedules"
+                                           : "the kernels have changed since they were timed")
+                                   << "; 'ingot tune' times them again";
+    else if (met.empty() && isa != "ref")
+      emitWarning(module.getLoc()) << "--tune: the profile has no kernel of this model on " << isa;
+    met.clear();
+    stale.clear();
   }
 
   LogicalResult select(KernelOp kernel, std::map<StringRef, LaunchOp> &users) {
@@ -189,48 +109,21 @@ struct Select : transforms::impl::TileSelectPassBase<Select> {
     for (const KernelCandidate &c : answer.candidates)
       if (c.cost < best->cost)
         best = &c;
-
-    Builder b(kernel.getContext());
-    auto schedule = ScheduleAttr::getChecked(
-        [&] { return kernel.emitOpError() << "registry row for " << isa << ": "; }, b.getContext(),
-        best->vector, best->panels, best->rows, best->unroll, best->prefetch, best->chunk, best->ops);
-    if (!schedule)
-      return failure();
-    std::optional<qfmt::Layout> layout;
-    if (!best->layout.empty() && !(layout = qfmt::parseLayout(best->layout)))
-      return kernel.emitOpError() << "registry row for " << isa << " wants unknown layout '" << best->layout
-                                  << "'";
-    std::optional<DotKind> dot;
-    if (!best->dot.empty() && (!(dot = symbolizeDotKind(best->dot)) || *dot == DotKind::Undecided))
-      return kernel.emitOpError() << "registry row for " << isa << " has unknown dot kind '" << best->dot
-                                  << "'";
-    bool done = true;
-    kernel.walk([&](Operation *op) {
-      Value w;
-      if (auto embed = dyn_cast<EmbedOp>(op))
-        w = embed.getTable();
-      if (auto d = dyn_cast<DotOp>(op)) {
-        w = d.getW();
-        if (dot)
-          d.setKind(*dot);
-        else
-          done = false;
+    KernelAnswer all;
+    bool isTuned = false;
+    if (profile)
+      if (const KernelCandidate *measured = tuned(query, all)) {
+        best = measured;
+        isTuned = true;
+        ++numTuned;
       }
-      if (!w)
-        return;
-      if (layout)
-        w.setType(cast<qfmt::PackedType>(w.getType()).withLayout(*layout));
-      else
-        done = false;
-    });
-    if (!done)
-      return kernel.emitOpError() << "registry row for " << isa << " gives no dot kind or no layout";
-    kernel.setIsa(isa);
-    kernel.setScheduleAttr(schedule);
+    if (failed(applySchedule(kernel, *best, isa)))
+      return failure();
     std::string reason;
     llvm::raw_string_ostream os(reason);
-    os << best->reason << llvm::format(" (%.0f ns)", best->cost);
+    os << (isTuned ? "tuned, " : "") << best->reason << llvm::format(" (%.0f ns)", best->cost);
     kernel.setReason(reason);
+    Builder b(kernel.getContext());
     // What tile-form-kernels refused comes first.
     SmallVector<StringRef> refused;
     if (std::optional<ArrayAttr> formed = kernel.getRefused())
@@ -262,12 +155,15 @@ struct Select : transforms::impl::TileSelectPassBase<Select> {
 
   const KernelRegistry *registry = nullptr;
   bool fast = false;
+  const TuneProfile *profile = nullptr;
+  std::set<std::string> met, stale; ///< keys of the profile's entries for kernels of the module
 };
 
 } // namespace
 
 } // namespace ingot::tile
 
-std::unique_ptr<Pass> ingot::transforms::createTileSelectPass(const KernelRegistry &registry, StringRef isa) {
-  return std::make_unique<tile::Select>(registry, isa);
+std::unique_ptr<Pass> ingot::transforms::createTileSelectPass(const KernelRegistry &registry, StringRef isa,
+                                                              const TuneProfile *profile) {
+  return std::make_unique<tile::Select>(registry, isa, profile);
 }

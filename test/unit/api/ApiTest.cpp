@@ -112,6 +112,37 @@ TEST(ApiFaults, FilesAreNamedAndNothingIsLeft) {
   EXPECT_FALSE(exists(folder / "out"));
 }
 
+TEST(ApiFiles, MeasuredSchedules) {
+  Folder folder;
+  Message message;
+  std::string profile = folder / "model.tune", plain, tuned;
+  ingot_compile_options options = defaults();
+  options.target = "avx2";
+  ASSERT_EQ(ingot_inspect(Model.c_str(), &options, collect, &plain, message.text, sizeof(message.text)),
+            INGOT_OK);
+  EXPECT_EQ(plain.find(" tune="), std::string::npos);
+  options.tune_file = profile.c_str();
+  EXPECT_EQ(ingot_inspect(Model.c_str(), &options, collect, &tuned, message.text, sizeof(message.text)),
+            INGOT_FAILED);
+  EXPECT_TRUE(message.has("--tune") && message.has("model.tune")) << message.text;
+  std::ofstream(profile) << "ingot-tune 1 kernels 1\nlinear\n";
+  EXPECT_EQ(compileFile(Model.c_str(), folder / "out", options, message), INGOT_FAILED);
+  EXPECT_TRUE(message.has("model.tune:2: ")) << message.text;
+  EXPECT_FALSE(exists(folder / "out"));
+  std::ofstream(profile) << "ingot-tune 1 kernels 1\n";
+  std::string warnings;
+  options.user = &warnings;
+  options.on_diagnostic = [](void *user, int32_t severity, const char *text) {
+    if (severity == INGOT_WARNING)
+      *static_cast<std::string *>(user) += text;
+  };
+  ASSERT_EQ(ingot_inspect(Model.c_str(), &options, collect, &tuned, message.text, sizeof(message.text)),
+            INGOT_OK)
+      << message.text;
+  EXPECT_NE(tuned.find(" tune="), std::string::npos);
+  EXPECT_NE(warnings.find("has no kernel of this model on avx2"), std::string::npos) << warnings;
+}
+
 TEST(ApiFaults, MessagesFitTheBuffer) {
   char small[8] = "1234567";
   EXPECT_EQ(ingot_compile_file("/nowhere/model.gguf", "x", nullptr, small, sizeof(small)), INGOT_FAILED);

@@ -3,6 +3,7 @@
 #include "codegen/cpu/spec/Math.h"
 #include "codegen/cpu/spec/Quantize.h"
 #include "codegen/target/Registry.h"
+#include "compiler/support/TuneProfile.h"
 #include "dialects/qfmt/schemes/Schemes.h"
 #include "dialects/tile/Tile.h"
 #include "test/unit/kernels/Harness.h"
@@ -11,6 +12,8 @@
 #include "mlir/Parser/Parser.h"
 
 #include <gtest/gtest.h>
+
+#include <set>
 
 using namespace ingot;
 using namespace ingot::test;
@@ -57,6 +60,41 @@ TEST(Registry, ServesEveryFormatOnEveryTarget) {
         q.family = "embed";
         EXPECT_FALSE(registry->find(q).candidates.empty()) << isa << " embed " << q.scheme;
       }
+}
+
+TEST(Registry, OffersAllSchedulesWhereAsked) {
+  std::unique_ptr<KernelRegistry> registry = target::createKernelRegistry();
+  for (const char *isa : {"avx2", "avx512", "vnni", "amx"})
+    for (int s = 0; s <= int(qfmt::Scheme::Q6_K); ++s)
+      for (int64_t rows : {1, 2, 4, 8, 0}) {
+        bool isFloat = qfmt::geometry(static_cast<qfmt::Scheme>(s)).isFloat;
+        KernelQuery q = linearQuery(isa, qfmt::schemeName(static_cast<qfmt::Scheme>(s)), rows,
+                                    isFloat ? -1
+                                    : rows  ? rows
+                                            : registry->gemmBlock(isa));
+        std::vector<KernelCandidate> usual = registry->find(q).candidates;
+        q.allSchedules = true;
+        std::vector<KernelCandidate> all = registry->find(q).candidates;
+        EXPECT_GE(all.size(), usual.size() + 4) << isa << " " << q.scheme << " rows " << rows;
+        std::set<std::string> texts;
+        for (const KernelCandidate &c : all) {
+          EXPECT_TRUE(texts.insert(tuneSchedule(c)).second) << tuneSchedule(c);
+          EXPECT_GE(c.ops, c.panels * c.rows * c.unroll);
+          EXPECT_LE(c.ops, 8192);
+          EXPECT_EQ(c.layout, "n16");
+        }
+        for (const KernelCandidate &c : usual)
+          EXPECT_TRUE(texts.count(tuneSchedule(c))) << tuneSchedule(c);
+      }
+  KernelQuery q;
+  q.family = "attention";
+  q.isa = "vnni";
+  q.qHeads = 9;
+  q.kvHeads = 3;
+  q.headDim = q.vDim = 64;
+  EXPECT_EQ(registry->find(q).candidates.size(), 1u);
+  q.allSchedules = true;
+  EXPECT_GT(registry->find(q).candidates.size(), 3u);
 }
 
 TEST(Registry, SaysWhyNot) {

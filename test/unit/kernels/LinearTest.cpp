@@ -320,6 +320,50 @@ TEST(LinearBf16, IsChosenUnderFastAlone) {
   EXPECT_NE(refuseLinear(s, t).find("--numerics=fast"), std::string::npos);
 }
 
+/// In how many of tile, dot, unrolling, prefetch and chunk two schedules differ.
+int differences(const LinearSchedule &a, const LinearSchedule &b) {
+  return (a.dot != b.dot) + (a.panels != b.panels || a.rows != b.rows) + (a.unroll != b.unroll) +
+         (a.prefetch != b.prefetch) + (a.chunk != b.chunk);
+}
+
+// Whatever `ingot tune` may choose computes the same.
+class LinearSchedules : public Linear {};
+
+TEST_P(LinearSchedules, GiveTheSameBits) {
+  const target::Target &t = *target::findTarget(std::get<0>(GetParam()));
+  Scheme scheme = static_cast<Scheme>(std::get<1>(GetParam()));
+  if (!hostRuns(t))
+    GTEST_SKIP() << "this machine lacks " << t.name.str();
+  std::vector<Case> cases;
+  for (Case c : casesOf(scheme, t))
+    if (c.name == "m1" || c.name == "gate_bias_m4" || c.name == "chunk") {
+      c.spec.fast = t.hasBf16Dot();
+      c.spec.schedule = linearSchedules(c.spec, t).front();
+      for (const LinearSchedule &schedule : allLinearSchedules(c.spec, t)) {
+        Case one = c;
+        one.spec.schedule = schedule;
+        one.name += "_" + std::to_string(cases.size());
+        if (differences(schedule, c.spec.schedule) <= 1 && refuseLinear(one.spec, t).empty())
+          cases.push_back(one);
+      }
+    }
+  ASSERT_GT(cases.size(), 12u);
+  KernelSet set(t);
+  for (const Case &c : cases) {
+    KernelBuilder k(set.module(), c.name, t);
+    emitLinear(k, c.spec);
+    k.finish();
+  }
+  ASSERT_EQ(set.build(), "");
+  for (const Case &c : cases)
+    for (uint32_t rows :
+         c.spec.rows ? std::vector<uint32_t>{uint32_t(c.spec.rows)} : std::vector<uint32_t>{1, 29}) {
+      Checker(c, set.kernel(c.name)).run(rows, 2);
+      if (HasFatalFailure())
+        return;
+    }
+}
+
 // The AMX schedule with its tile operations as loops: everything around them is the code of the real one.
 TEST(LinearAmx, EqualsTheSpecificationInSoftware) {
   const target::Target &t = *target::findTarget("vnni");
@@ -456,6 +500,15 @@ std::string nameOf(const testing::TestParamInfo<std::tuple<const char *, int>> &
 INSTANTIATE_TEST_SUITE_P(Targets, Linear,
                          testing::Combine(testing::Values("avx2", "avx512", "vnni"),
                                           testing::Range(0, int(Scheme::Q6_K) + 1)),
+                         nameOf);
+// A format of each kind: floats; with minimums; of two sums a sub-block; of whole bytes.
+INSTANTIATE_TEST_SUITE_P(Targets, LinearSchedules,
+                         testing::Combine(testing::Values("avx2", "avx512", "vnni"),
+                                          testing::Values(int(Scheme::F16), int(Scheme::Q4_1),
+                                                          int(Scheme::Q6_K), int(Scheme::Q8_0))),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(Rounding, LinearSchedules,
+                         testing::Combine(testing::Values("avx512bf16"), testing::Values(int(Scheme::BF16))),
                          nameOf);
 
 } // namespace

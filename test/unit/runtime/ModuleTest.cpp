@@ -4,10 +4,12 @@
 #include "runtime/core/Executor.h"
 #include "runtime/core/ModuleCheck.h"
 #include "runtime/core/RopeTables.h"
+#include "runtime/main/Stepper.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 using namespace ingot;
 
@@ -107,6 +109,42 @@ TEST(RopeTables, DoublePrecisionAndLazy) {
       }
   }
   EXPECT_EQ(table[(128 * 8) * 2 + 0], float(std::cos(128.0)));
+}
+
+TEST(Executor, SubstitutesKernels) {
+  const ingot_module_v1 &module = *toy::query(INGOT_ABI_VERSION);
+  core::ExecutorOptions options;
+  options.threads = 2;
+  options.kvPages = 4;
+  std::string error;
+  auto executor = core::Executor::create(module, toy::weightBytes(), options, error);
+  ASSERT_TRUE(executor) << error;
+  main_::Stepper stepper(*executor, 1, 30);
+  uint32_t used = 0;
+  while (module.programs[used].max_rows < 20)
+    ++used;
+  uint32_t kernel = module.programs[used].launches[0].kernel;
+  ingot_kernel_fn failing = [](const ingot_step_v1 *, const ingot_args_v1 *, uint32_t, uint32_t) {
+    return 42;
+  };
+  executor->substitute(used, kernel, failing);
+  EXPECT_FALSE(stepper.prompt(1, 0, 20, 20, error));
+  EXPECT_NE(error.find("failed with 42"), std::string::npos) << error;
+  EXPECT_TRUE(stepper.generate(1, 0, error)) << "another program: " << error;
+  executor->substitute(used, kernel, nullptr);
+  EXPECT_TRUE(stepper.prompt(1, 0, 20, 20, error)) << error;
+  // Scratch grows for all workers, and never shrinks.
+  uint64_t before = executor->memory().scratch;
+  ASSERT_TRUE(executor->reserveScratch(before + 5000, error)) << error;
+  EXPECT_EQ(executor->memory().scratch, 2 * (before + 5000));
+  ASSERT_TRUE(executor->reserveScratch(1, error));
+  EXPECT_EQ(executor->memory().scratch, 2 * (before + 5000));
+  ingot_kernel_fn scratch = [](const ingot_step_v1 *, const ingot_args_v1 *args, uint32_t, uint32_t) {
+    std::memset(args->scratch, 1, 5000);
+    return 0;
+  };
+  executor->substitute(used, kernel, scratch);
+  EXPECT_TRUE(stepper.prompt(1, 0, 20, 20, error)) << error;
 }
 
 TEST(Executor, MemoryIsWhatItSays) {
