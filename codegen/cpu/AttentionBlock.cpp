@@ -110,22 +110,28 @@ void AttentionBlock::scores(Value qBase) {
   Type stored = kvElement(k, core.kv.type);
   int64_t elem = spec::kvElemBytes(core.kv.type);
   Value prob = at(s.prob);
+  // A cache line of K at a time, for one prefetch each.
+  const int64_t line = std::max<int64_t>(1, 64 / (spec::kKvPage * elem));
+  const int64_t dims = core.kv.dim % line ? 1 : line;
   for (int64_t j0 = 0; j0 < 4; j0 += pages) {
     KernelBuilder::Values acc(rows * pages, k.splat(k.f32v(), 0));
-    KernelBuilder::Values sum = k.forLoop(0, core.kv.dim, 1, acc, [&](Value d, ValueRange carried) {
+    KernelBuilder::Values sum = k.forLoop(0, core.kv.dim, dims, acc, [&](Value d, ValueRange carried) {
       Value kOff = k.mul(d, spec::kKvPage * elem), qAt = k.gep(qBase, k.mul(d, 4));
-      KernelBuilder::Values keys, next;
-      for (int64_t j = 0; j < pages; ++j)
-        keys.push_back(loadLanes(k, stored, page[j0 + j], kOff));
-      if (fetch) // V of the same pages, at the same pace
+      if (fetch) // K of the next block, at the same pace
         for (int64_t j = 0; j < pages; ++j)
-          k.prefetch(k.gep(k.gep(page[j0 + j], core.kv.dim * spec::kKvPage * elem), kOff), 3);
-      for (int64_t r = 0; r < rows; ++r) {
-        Value q = k.loadBroadcast(k.f32(), qAt, r * s.qStride);
+          k.prefetch(k.gep(next[j0 + j], kOff), 2);
+      KernelBuilder::Values sums(carried);
+      for (int64_t i = 0; i < dims; ++i) {
+        KernelBuilder::Values keys;
         for (int64_t j = 0; j < pages; ++j)
-          next.push_back(k.fma(q, keys[j], carried[r * pages + j]));
+          keys.push_back(loadLanes(k, stored, k.gep(page[j0 + j], i * spec::kKvPage * elem), kOff));
+        for (int64_t r = 0; r < rows; ++r) {
+          Value q = k.loadBroadcast(k.f32(), qAt, r * s.qStride + i * 4);
+          for (int64_t j = 0; j < pages; ++j)
+            sums[r * pages + j] = k.fma(q, keys[j], sums[r * pages + j]);
+        }
       }
-      return next;
+      return sums;
     });
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t j = 0; j < pages; ++j)
@@ -198,10 +204,11 @@ void AttentionBlock::valueColumns(Value index, Value column, int64_t vecs, int64
       KernelBuilder::Values v, sums;
       for (int64_t c = 0; c < vecs; ++c)
         v.push_back(loadLanes(k, stored, row, c * 16 * elem, c == vecs - 1 && tail ? tail : 16));
-      if (fetch) { // K of the next block: as many bytes a slot as V has
-        Value at = k.gep(next[j], k.add(k.mul(slot, core.kv.vDim * elem), k.mul(column, elem)));
+      if (fetch) { // V of the next block
+        Value at = k.gep(k.gep(next[j], core.kv.dim * spec::kKvPage * elem),
+                         k.add(k.mul(slot, core.kv.vDim * elem), k.mul(column, elem)));
         for (int64_t c = 0; c < vecs * 16 * elem; c += 64)
-          k.prefetch(k.gep(at, c), 3);
+          k.prefetch(k.gep(at, c), 2);
       }
       for (int64_t r = 0; r < rows; ++r) {
         Value weight = k.loadBroadcast(k.f32(), p, r * 256 + j * 64);

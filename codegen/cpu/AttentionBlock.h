@@ -42,7 +42,7 @@ public:
 
   /// Pages of the block's 64 positions from `block` (i64 multiple of 64), clamped to the pages firstPage ..
   /// lastPage that hold keys of this item, at kv head `head`.
-  /// With `ahead`, run() prefetches V of this block and K of the next one: for kernels that see each key
+  /// With `ahead`, run() prefetches K and V of the next block into L2: for kernels that see each key
   /// once.
   void setBlock(Value tableRow, Value block, Value head, Value firstPage, Value lastPage, bool ahead = false);
 

@@ -111,13 +111,14 @@ private:
     return k.forLoop(k.c64(0), k.nRows(), k.c64(1), ValueRange{k.c64(0)}, [&](Value row, ValueRange outer) {
       Value p = i32At(k, positions, row), k0 = firstKey(k, p, s.core.window), k1 = k.add(p, 1);
       Value seg0 = k.div(k0, k.c64(seg)), seg1 = k.add(k.div(p, k.c64(seg)), 1);
-      return k.forLoop(seg0, seg1, k.c64(1), outer, [&](Value segment, ValueRange inner) {
-        Value start = k.mul(segment, seg);
-        Value keys = k.sub(k.minS(k.add(start, seg), k1), k.maxS(start, k0));
-        Value work = k.add(keys, 32);
-        if (!f)
-          return KernelBuilder::Values{k.add(inner[0], k.mul(work, heads))};
-        return k.forLoop(k.c64(0), k.c64(heads), k.c64(1), inner, [&](Value head, ValueRange sum) {
+      // Segments of a head follow each other: the last block of one prefetches the first of the next.
+      return k.forLoop(k.c64(0), k.c64(f ? heads : 1), k.c64(1), outer, [&](Value head, ValueRange inner) {
+        return k.forLoop(seg0, seg1, k.c64(1), inner, [&](Value segment, ValueRange sum) {
+          Value start = k.mul(segment, seg);
+          Value keys = k.sub(k.minS(k.add(start, seg), k1), k.maxS(start, k0));
+          Value work = k.add(keys, 32);
+          if (!f)
+            return KernelBuilder::Values{k.add(sum[0], k.mul(work, heads))};
           f(row, p, head, segment, sum[0], work);
           return KernelBuilder::Values{k.add(sum[0], work)};
         });
