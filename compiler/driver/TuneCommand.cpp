@@ -29,16 +29,26 @@ bool readProfile(const std::string &path, TuneProfile &out, std::string &error) 
   return true;
 }
 
-void print(const std::string &name, const tune::ClassResult &result) {
-  std::printf("%s: %zu kernels, %zu schedules, %zu better than the model's choice", name.c_str(),
-              result.kernels, result.timed, result.changes.size());
+void print(const std::string &name, const tune::ClassResult &result, bool all) {
+  std::string steps = name + (result.rows > 8 ? " of " + std::to_string(result.rows) : "");
+  std::printf("%s: %zu kernels, %zu schedules, %zu better than the model's choice", steps.c_str(),
+              result.kernels, result.timed.size(), result.changes.size());
   if (!result.changes.empty())
-    std::printf("; steps of %lld: %.3f ms, tuned %.3f ms (%+.1f %%)", static_cast<long long>(result.rows),
-                result.ownMs, result.tunedMs, (result.ratio - 1) * 100);
+    std::printf("; a step %.3f ms, tuned %.3f ms (%+.1f %%)", result.ownMs, result.tunedMs,
+                (result.ratio - 1) * 100);
   std::printf("\n");
   for (const tune::Change &change : result.changes)
     std::printf("  %s\n    %s: %.0f ns\n    %s: %.0f ns (%+.1f %%)\n", change.key.c_str(),
                 change.from.c_str(), change.fromNs, change.to.c_str(), change.toNs, (change.ratio - 1) * 100);
+  const std::string *key = nullptr;
+  for (const tune::Timed &one : result.timed) {
+    if (!all)
+      break;
+    if (!key || *key != one.key)
+      std::printf("  %s, all that was timed\n", one.key.c_str());
+    key = &one.key;
+    std::printf("    %-76s %10.0f ns %+7.1f %%\n", one.schedule.c_str(), one.ns, (one.ratio - 1) * 100);
+  }
   std::fflush(stdout);
 }
 
@@ -102,7 +112,7 @@ int tune(const main_::Options &options, Progress &progress) {
     }
     if (llvm::Error failure = support::writeFileAtomically(output, profile.print()))
       return main_::fail(llvm::toString(std::move(failure)));
-    print(tuner.nameOf(p), result);
+    print(tuner.nameOf(p), result, options.tune.all);
   }
   return main_::ExitOk;
 }

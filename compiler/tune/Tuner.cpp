@@ -26,7 +26,7 @@ double median(std::vector<double> values) {
 struct Candidate {
   KernelCandidate schedule;
   std::vector<ingot_kernel_fn> functions; ///< of each kernel of the group; null: the module's own
-  // One of each round, in ticks of all launches of a step, and beside the group's own schedule.
+  // One of each round: ticks of a launch, the median of a step's; and beside the group's own schedule.
   std::vector<double> times, ratios;
 
   double ratio() const { return median(ratios); }
@@ -42,7 +42,6 @@ struct Group {
   const pipeline::TunableKernel *kernel; ///< the first of them
   std::vector<std::string> names;
   std::vector<uint32_t> indices;     ///< in the module
-  size_t launches = 0;               ///< in the program
   std::vector<Candidate> candidates; ///< the first is the own schedule
   size_t chosen = 0;
 };
@@ -89,10 +88,9 @@ public:
         continue;
       auto [at, isNew] = byKey.try_emplace(known->second->key, groups.size());
       if (isNew)
-        groups.push_back({known->second, {}, {}, 0, {}, 0});
+        groups.push_back({known->second, {}, {}, {}, 0});
       Group &group = groups[at->second];
       groupOf.back() = at->second;
-      ++group.launches;
       if (byIndex.try_emplace(index, at->second).second) {
         group.indices.push_back(index);
         group.names.push_back(known->second->name);
@@ -170,7 +168,7 @@ public:
     for (size_t g = 0; g < groups.size(); ++g)
       for (size_t c = 0; c < groups[g].candidates.size(); ++c)
         order[g].push_back(c);
-    std::vector<std::vector<double>> sums(groups.size());
+    std::vector<std::vector<double>> sums(groups.size()), launches(groups.size());
     for (size_t round = 0; round < rounds; ++round) {
       for (size_t g = 0; g < groups.size(); ++g) {
         std::shuffle(order[g].begin(), order[g].end(), random);
@@ -186,9 +184,13 @@ public:
         if (!step(error))
           return Outcome::Failed;
         core::StepSplit split = times.split();
+        for (std::vector<double> &one : launches)
+          one.clear();
         for (size_t l = 0; l < groupOf.size(); ++l)
           if (size_t g = groupOf[l]; g != npos)
-            sums[g][order[g][i % order[g].size()]] += static_cast<double>(split.launches[l].most);
+            launches[g].push_back(static_cast<double>(split.launches[l].most));
+        for (size_t g = 0; g < groups.size(); ++g)
+          sums[g][order[g][i % order[g].size()]] += median(launches[g]);
       }
       for (size_t g = 0; g < groups.size(); ++g)
         for (size_t at = 0; at < order[g].size(); ++at) {
@@ -234,8 +236,7 @@ public:
   }
 
   double nanoseconds(const Group &group, size_t candidate) const {
-    return median(group.candidates[candidate].times) * rate.secondsPerTick() * 1e9 /
-           static_cast<double>(group.launches);
+    return median(group.candidates[candidate].times) * rate.secondsPerTick() * 1e9;
   }
 
 private:
@@ -351,17 +352,19 @@ Outcome Tuner::tune(uint32_t program, double seconds, TuneProfile &profile, Clas
   const std::string name = nameOf(program);
   if (!steps.prepare(seconds, result, error))
     return Outcome::Failed;
-  for (Group &group : steps.groups) {
+  for (Group &group : steps.groups)
     addSingle(group);
-    result.timed += group.candidates.size();
-  }
   if (!steps.build(name + ": compiling schedules", error))
     return Outcome::Failed;
   Outcome outcome = steps.measure(name + ": timing schedules", seconds * 0.5, error);
   if (outcome != Outcome::Done)
     return outcome;
-  for (Group &group : steps.groups)
+  for (Group &group : steps.groups) {
+    for (size_t c = 0; c < group.candidates.size(); ++c)
+      result.timed.push_back({group.kernel->key, tuneSchedule(group.candidates[c].schedule),
+                              steps.nanoseconds(group, c), group.candidates[c].ratio()});
     addJoined(group);
+  }
   if (!steps.build(name + ": compiling combinations", error))
     return Outcome::Failed;
   std::vector<double> first; // the times of groups that are through

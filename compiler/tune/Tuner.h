@@ -35,11 +35,18 @@ struct Change {
   double ratio;         ///< median over rounds of the new time to the old
 };
 
+/// A schedule that was timed in the first pass.
+struct Timed {
+  std::string key, schedule;
+  double ns;    ///< of one launch, median
+  double ratio; ///< median over rounds of its time to that of the model's choice
+};
+
 /// What was found for one class of rows.
 struct ClassResult {
-  size_t kernels = 0; ///< prototypes that were timed
-  size_t timed = 0;   ///< schedules that were
-  int64_t rows = 0;   ///< of the steps
+  size_t kernels = 0;       ///< prototypes that were timed
+  std::vector<Timed> timed; ///< the model's choice first of each kernel
+  int64_t rows = 0;         ///< of the steps
   std::vector<Change> changes;
   double ownMs = 0, tunedMs = 0; ///< of a whole step
   double ratio = 1;              ///< median over pairs of steps of tuned to own

@@ -85,6 +85,7 @@ struct CompileCommand {
 struct TuneCommand {
   std::string output;
   double seconds = 100; ///< of measuring
+  bool all = false;     ///< print every schedule that was timed
 };
 
 struct TextInput {

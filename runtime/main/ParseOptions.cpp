@@ -462,6 +462,7 @@ private:
     tune->add_option("--seconds", options.tune.seconds,
                      "time for measuring, besides compiling (default: 100)")
         ->check(CLI::Range(0.1, 1e6));
+    tune->add_flag("--all", options.tune.all, "print every schedule that was timed, not only what is better");
     kvAndNumerics(tune);
     tune->add_option("--config", l.configFile, "name of the configuration in a Hugging Face directory");
     timings(tune);
