@@ -1,5 +1,6 @@
 //===- Linear.cpp - legality, schedules and epilogues of the linear family ------------------------===//
 #include "codegen/cpu/Linear.h"
+#include "codegen/cpu/LinearAmxBf16.h"
 #include "codegen/cpu/Math.h"
 #include "codegen/cpu/spec/Quantize.h"
 #include "runtime/abi/ingot_abi.h"
@@ -127,10 +128,15 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
     if (s.schedule.dot == DotKind::Bf16) {
       if (std::string why = refuseBf16Dot(s, t); !why.empty())
         return why;
+    } else if (s.schedule.dot == DotKind::AmxBf16) {
+      if (std::string why = refuseAmxBf16(s, t); !why.empty())
+        return why;
     } else if (s.schedule.dot != DotKind::Fma) {
       return name + " weights are multiplied by fma only";
     }
-    if (s.schedule.rows < 1 || s.schedule.panels < 1 || s.schedule.rows * s.schedule.panels > 24)
+    const bool inTiles = s.schedule.dot == DotKind::AmxBf16;
+    if (s.schedule.rows < 1 || s.schedule.panels < 1 ||
+        (!inTiles && s.schedule.rows * s.schedule.panels > 24))
       return "the register tile has more than 24 accumulators";
     if (s.rows > 0 && s.rows % s.schedule.rows != 0)
       return "the register tile does not divide the M class";
@@ -151,6 +157,7 @@ std::string ingot::cpu::refuseLinear(const LinearSpec &s, const target::Target &
   switch (s.schedule.dot) {
   case DotKind::Fma:
   case DotKind::Bf16:
+  case DotKind::AmxBf16:
     return name + " weights have no kernel of float dots";
   case DotKind::Vnni:
     if (!t.hasVnni())
@@ -204,6 +211,8 @@ double ingot::cpu::linearCost(const LinearSpec &s, const target::Target &t) {
     rate = 60;
   else if (s.schedule.dot == DotKind::Bf16)
     rate = 80;
+  else if (s.schedule.dot == DotKind::AmxBf16)
+    rate = 400;
   else if (s.schedule.dot == DotKind::Amx)
     rate = s.scheme == qfmt::Scheme::Q6_K ? 90 : 180;
   if (!t.hasAvx512())

@@ -34,7 +34,7 @@
 
 namespace ingot::cpu {
 
-enum class DotKind { Fma, Vnni, Maddubs, Amx, Bf16 };
+enum class DotKind { Fma, Vnni, Maddubs, Amx, Bf16, AmxBf16 };
 
 struct LinearSchedule {
   DotKind dot = DotKind::Fma;

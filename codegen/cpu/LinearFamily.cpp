@@ -34,6 +34,8 @@ static std::optional<DotKind> dotOf(tile::DotKind kind) {
     return DotKind::Amx;
   case tile::DotKind::Bf16:
     return DotKind::Bf16;
+  case tile::DotKind::AmxBf16:
+    return DotKind::AmxBf16;
   case tile::DotKind::Undecided:
     return std::nullopt;
   }
@@ -45,6 +47,7 @@ static const char *dotName(DotKind kind) {
          : kind == DotKind::Vnni    ? "vnni"
          : kind == DotKind::Maddubs ? "maddubs"
          : kind == DotKind::Bf16    ? "bf16"
+         : kind == DotKind::AmxBf16 ? "amx_bf16"
                                     : "amx";
 }
 
@@ -75,7 +78,7 @@ LogicalResult ingot::cpu::emitLinearFamily(tile::KernelOp kernel, KernelBuilder 
   tile::ScheduleAttr schedule = *kernel.getSchedule();
   s.schedule.dot = *dot;
   // The body says which dot it is; whether it was allowed was decided when the kernel was selected.
-  s.fast = *dot == DotKind::Bf16;
+  s.fast = *dot == DotKind::Bf16 || *dot == DotKind::AmxBf16;
   s.schedule.lanes = d->w.isFloat() ? 16 : schedule.getVector() / 4;
   s.schedule.panels = schedule.getPanels();
   s.schedule.rows = schedule.getRows();

@@ -1,8 +1,9 @@
 //===- LinearFloat.cpp - f32, f16 and bf16 weights ------------------------------------------------===//
 //
 // One fma chain per output, columns ascending; or (DotKind::Bf16) one chain of pairs of columns, of bf16
-// weights and of activations that are rounded to bf16 in scratch before they are used. A register tile is
-// `panels` panels times `rows` rows; with one row, several panels in flight hide the latency of the chain.
+// weights and of activations that are rounded to bf16 in scratch before they are used; or (DotKind::AmxBf16)
+// tile products of the same in place of register tiles. A register tile is `panels` panels times `rows` rows;
+// with one row, several panels in flight hide the latency of the chain.
 //
 // An M class reads the weights as they lie, and so does the chunk class where that is faster (floatInBlocks).
 // Else the chunk class works in blocks of columns: a block of the panels
@@ -12,6 +13,7 @@
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/Linear.h"
+#include "codegen/cpu/LinearAmxBf16.h"
 
 using namespace ingot;
 using namespace ingot::cpu;
@@ -48,6 +50,9 @@ int64_t roundedStrideBytes(const LinearSpec &spec) {
 int64_t unitRowsOffset(const LinearSpec &spec) {
   if (spec.schedule.dot == DotKind::Bf16)
     return spec.schedule.chunk * roundedStrideBytes(spec);
+  if (spec.schedule.dot == DotKind::AmxBf16)
+    return AmxBf16Products::capacity(spec) * (64 * panelsInFlight(spec) + roundedStrideBytes(spec)) +
+           panelsInFlight(spec) * AmxBf16Products::panelBytes(spec);
   return (floatScratchColumns + spec.schedule.chunk) * panelsInFlight(spec) * 64 +
          spec.schedule.chunk * copyStrideBytes(spec);
 }
@@ -109,7 +114,7 @@ public:
   /// All units of [lo, hi) for the rows 0 .. rowEnd - 1, of which there is a multiple of `rows`.
   void panelsOver(Value lo, Value hi, Value rowEnd, int64_t rows) {
     if (bf16Dot)
-      roundRows(k.c64(0), rowEnd);
+      roundRows(k.c64(0), rowEnd, k.scratch());
     unitsOver(
         lo, hi,
         [&](const Flight &f) {
@@ -124,7 +129,7 @@ public:
   void rowsOver(Value lo, Value hi, Value rows) {
     auto over = [&](Value row0, Value rowEnd, int64_t tileRows) {
       if (bf16Dot)
-        roundRows(row0, rowEnd);
+        roundRows(row0, rowEnd, k.scratch());
       Value unitRows = k.gep(k.scratch(), unitRowsOffset(spec));
       unitsOver(
           lo, hi,
@@ -141,6 +146,26 @@ public:
               [&](Value row0) { over(row0, k.minS(k.add(row0, spec.schedule.chunk), whole), most); });
     over(whole, pairs, 2);
     over(pairs, rows, 1);
+  }
+
+  /// The same by tile products.
+  void tilesOver(Value lo, Value hi, Value row0, Value rowEnd) {
+    AmxBf16Products products(k, spec);
+    const int64_t capacity = AmxBf16Products::capacity(spec), most = panelsInFlight(spec);
+    Value count = k.sub(rowEnd, row0), sums = k.scratch();
+    Value rounded = k.gep(sums, capacity * 64 * most);
+    Value codes = k.gep(rounded, capacity * roundedStrideBytes(spec));
+    Value unitRows = k.gep(k.scratch(), unitRowsOffset(spec));
+    roundRows(row0, rowEnd, rounded);
+    auto flight = [&](const Flight &f) {
+      const int64_t panels = f.panels;
+      Value zero = k.splat(k.f32v(), 0);
+      k.forLoop(0, capacity * panels * 64, 64, [&](Value at) { k.storeAt(zero, sums, at, 64); });
+      products.unpack(panelBases(f), codes);
+      products.run(rounded, xStride, codes, panels, sums, count);
+      storeSums(f, sums, count, row0, unitRows);
+    };
+    unitsOver(lo, hi, flight, [&](Value unit) { epilogue.heads()->finish(unitRows, unit, row0, count); });
   }
 
   /// All units of [lo, hi) for the rows row0 .. rowEnd - 1, at most `schedule.chunk`.
@@ -172,19 +197,24 @@ public:
           accumulate(wide, sums, k.gep(xs, k.mul(row, stride)), stride, panels, row, rows, columns);
         });
       });
-      forTiles(count, 4, [&](Value row, int64_t rows) {
-        TileResults results(size_t(panels), {});
-        for (int64_t p = 0; p < panels; ++p)
-          for (int64_t r = 0; r < rows; ++r)
-            results[size_t(p)].push_back(
-                k.loadAt(k.f32v(), sums, k.add(k.mul(row, 64 * panels), 64 * (panels * r + p)), 64));
-        store(f, results, k.add(row0, row), row, unitRows);
-      });
+      storeSums(f, sums, count, row0, unitRows);
     };
     unitsOver(lo, hi, flight, [&](Value unit) { epilogue.heads()->finish(unitRows, unit, row0, count); });
   }
 
 private:
+  /// Stores sums[row][panel][16] of `count` rows from row0 on.
+  void storeSums(const Flight &f, Value sums, Value count, Value row0, Value unitRows) {
+    forTiles(count, spec.rows > 0 ? std::min<int64_t>(4, spec.rows) : 4, [&](Value row, int64_t rows) {
+      TileResults results(size_t(f.panels), {});
+      for (int64_t p = 0; p < f.panels; ++p)
+        for (int64_t r = 0; r < rows; ++r)
+          results[size_t(p)].push_back(
+              k.loadAt(k.f32v(), sums, k.add(k.mul(row, 64 * f.panels), 64 * (f.panels * r + p)), 64));
+      store(f, results, k.add(row0, row), row, unitRows);
+    });
+  }
+
   /// Two columns of a panel, from column `u` after `at`, as pairs of bf16.
   Value pairOfColumns(Value at, int64_t u) {
     llvm::SmallVector<int64_t> lanes;
@@ -200,9 +230,9 @@ private:
                        {sum, w, k.bitcast(x, k.vec(32, k.bf16()))});
   }
 
-  /// Rounds the activations of rows row0 .. rowEnd - 1 to bf16 in scratch, where they are read from now on.
-  void roundRows(Value row0, Value rowEnd) {
-    Value from = k.slot(0), to = k.scratch();
+  /// Rounds the activations of rows row0 .. rowEnd - 1 to bf16 at `to`, where they are read from now on.
+  void roundRows(Value row0, Value rowEnd, Value to) {
+    Value from = k.slot(0);
     xStride = roundedStrideBytes(spec);
     x = k.gep(to, k.sub(k.c64(0), k.mul(row0, xStride))); // rows are counted from the step's first
     k.forLoop(row0, rowEnd, 1, [&](Value row) {
@@ -340,16 +370,18 @@ private:
 } // namespace
 
 bool ingot::cpu::floatInBlocks(const LinearSpec &spec, const target::Target &target) {
-  return spec.rows == 0 && spec.schedule.dot != DotKind::Bf16 &&
+  return spec.rows == 0 && spec.schedule.dot == DotKind::Fma &&
          (copyStrideBytes(spec) != 0 || !target.hasAvx512());
 }
 
 int64_t ingot::cpu::linearFloatScratchBytes(const LinearSpec &spec) {
+  const bool parts = spec.unitPanels() > panelsInFlight(spec);
+  if (spec.schedule.dot == DotKind::AmxBf16)
+    return unitRowsOffset(spec) + (parts ? AmxBf16Products::capacity(spec) * spec.unitPanels() * 64 : 0);
   if (spec.rows > 0)
     return spec.schedule.dot == DotKind::Bf16
                ? roundUp(spec.rows, spec.schedule.rows) * roundedStrideBytes(spec)
                : 0;
-  bool parts = spec.unitPanels() > panelsInFlight(spec);
   return unitRowsOffset(spec) + (parts ? spec.schedule.chunk * spec.unitPanels() * 64 : 0);
 }
 
@@ -361,11 +393,15 @@ void ingot::cpu::emitLinearFloat(KernelBuilder &k, const LinearSpec &spec) {
   if (spec.rows > 0) { // buffers of an M class hold all its rows: compute them whole, unless there are none
     Value all = k.select(k.cmp(KernelBuilder::Pred::sgt, rows, k.c64(0)),
                          k.c64(roundUp(spec.rows, spec.schedule.rows)), k.c64(0));
+    if (spec.schedule.dot == DotKind::AmxBf16)
+      return tiles.tilesOver(lo, hi, k.c64(0), all);
     return tiles.panelsOver(lo, hi, all, spec.schedule.rows);
   }
-  if (!floatInBlocks(spec, k.target()))
+  const bool amx = spec.schedule.dot == DotKind::AmxBf16;
+  if (!amx && !floatInBlocks(spec, k.target()))
     return tiles.rowsOver(lo, hi, rows);
   k.forLoop(k.c64(0), rows, spec.schedule.chunk, [&](Value row0) {
-    tiles.chunkOver(lo, hi, row0, k.minS(k.add(row0, spec.schedule.chunk), rows));
+    Value rowEnd = k.minS(k.add(row0, spec.schedule.chunk), rows);
+    amx ? tiles.tilesOver(lo, hi, row0, rowEnd) : tiles.chunkOver(lo, hi, row0, rowEnd);
   });
 }

@@ -19,14 +19,21 @@ llvm::SmallVector<LinearSchedule, 2> ingot::cpu::linearSchedules(const LinearSpe
   bool quantized = !qfmt::geometry(spec.scheme).isFloat;
   if (spec.fast && spec.scheme == qfmt::Scheme::BF16) {
     LinearSchedule dots = all.front();
-    dots.dot = DotKind::Bf16;
-    dots.unroll = spec.k % 4 == 0 ? 4 : 2;
-    if (spec.rows == 0) {
-      dots.rows = 6;
-      dots.panels = 4;
-      // Rounded, a row takes half the bytes: half of L2 for them.
-      dots.chunk = std::clamp<int64_t>(524288 / (spec.k * 2) / 6 * 6, 48, 192);
+    if (target.hasAmxBf16() || spec.amxInSoftware) {
+      dots.dot = DotKind::AmxBf16;
+      dots.rows = spec.rows > 0 ? spec.rows : 16;
+      dots.panels = 2;
+    } else {
+      dots.dot = DotKind::Bf16;
+      dots.unroll = spec.k % 4 == 0 ? 4 : 2;
+      if (spec.rows == 0) {
+        dots.rows = 6;
+        dots.panels = 4;
+      }
     }
+    // Rounded, a row takes half the bytes: half of L2 for them, in whole tiles (of 6 rows, or two of 16).
+    if (spec.rows == 0)
+      dots.chunk = std::clamp<int64_t>(524288 / (spec.k * 2) / 96 * 96, 96, 192);
     // In all classes or none, so that a row's bits do not depend on the batch here either.
     LinearSpec rounded = spec;
     rounded.schedule = dots;
@@ -51,6 +58,8 @@ constexpr int64_t distances[] = {0, 2048, 4096, 8192, 16384, 32768, 65536, 13107
 /// `most` accumulators of one row and panel: registers less what the loop needs beside them.
 void addFloat(const LinearSpec &s, const target::Target &t, const LinearSchedule &usual,
               std::vector<LinearSchedule> &out) {
+  if (usual.dot == DotKind::AmxBf16)
+    return;
   const int64_t most = t.hasAvx512() ? 24 : 6;
   // Panels in flight of up to 256 KB ask for the next ones, whatever the distance.
   const int64_t panelBytes = qfmt::panelSize(s.scheme, s.k).value_or(qfmt::PanelSize{0, 0}).bytes;

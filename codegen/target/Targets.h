@@ -25,6 +25,7 @@ struct Target {
   bool hasAvx512() const { return hasFeature("avx512f"); }
   bool hasVnni() const { return hasFeature("avx512vnni"); }
   bool hasBf16Dot() const { return hasFeature("avx512bf16"); }
+  bool hasAmxBf16() const { return hasFeature("amx-bf16"); }
   bool hasAmx() const { return hasFeature("amx-int8"); }
 };
 

@@ -381,7 +381,7 @@ std::string Compiler::Implementation::fastRemark() {
     for (tile::KernelOp kernel : variant.module->getOps<tile::KernelOp>())
       kernel.walk([&](tile::DotOp dot) {
         ++all;
-        rounding += dot.getKind() == tile::DotKind::Bf16;
+        rounding += dot.getKind() == tile::DotKind::Bf16 || dot.getKind() == tile::DotKind::AmxBf16;
       });
     text += (text.empty() ? "" : ", ") + variant.isa + ": " + std::to_string(rounding) + " of " +
             std::to_string(all) + " matrix kernels round activations to bf16";

@@ -53,7 +53,7 @@ def Tile_UnitAttr : EnumAttr<Tile_Dialect, Tile_Unit, "unit"> { let assemblyForm
 def Tile_DotKind : Tile_Enum<"DotKind", "instruction that a dot is built from", [
   I32EnumAttrCase<"Undecided", 0, "undecided">, I32EnumAttrCase<"Fma", 1, "fma">,
   I32EnumAttrCase<"Vnni", 2, "vnni">, I32EnumAttrCase<"Maddubs", 3, "maddubs">, I32EnumAttrCase<"Amx", 4, "amx">,
-  I32EnumAttrCase<"Bf16", 5, "bf16">]>;
+  I32EnumAttrCase<"Bf16", 5, "bf16">, I32EnumAttrCase<"AmxBf16", 6, "amx_bf16">]>;
 def Tile_DotKindAttr : EnumAttr<Tile_Dialect, Tile_DotKind, "dot_kind"> { let assemblyFormat = "`<` $value `>`"; }
 
 def Tile_GateKind : Tile_Enum<"GateKind", "activation of a gate", [

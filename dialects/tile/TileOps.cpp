@@ -100,9 +100,10 @@ LogicalResult DotOp::verify() {
     return emitOpError() << "scheme " << w.getSchemeAttr().schemeName()
                          << (w.isFloat() ? " takes f32 rows" : " takes quantized activations") << ", not "
                          << getX().getType();
-  bool forFloat = getKind() == DotKind::Fma || getKind() == DotKind::Bf16;
-  if ((getKind() != DotKind::Undecided && forFloat != w.isFloat()) ||
-      (getKind() == DotKind::Bf16 && w.getScheme() != qfmt::Scheme::BF16))
+  bool ofBf16 = getKind() == DotKind::Bf16 || getKind() == DotKind::AmxBf16;
+  bool ofFloats = getKind() == DotKind::Fma || ofBf16;
+  if ((getKind() != DotKind::Undecided && ofFloats != w.isFloat()) ||
+      (ofBf16 && w.getScheme() != qfmt::Scheme::BF16))
     return emitOpError() << "dot kind " << stringifyDotKind(getKind()) << " does not fit scheme "
                          << w.getSchemeAttr().schemeName();
   return wantWidth(*this, getOut().getType(), w.getRows(), "result");

@@ -172,7 +172,7 @@ typedef struct ingot_rope_v1 {
 typedef struct ingot_module_v1 {
   uint32_t struct_size;
   uint32_t abi_version;
-  const char *isa;       /* avx2, avx512, vnni, avx512bf16, amx, ref                                          */
+  const char *isa;       /* avx2, avx512, vnni, avx512bf16, amx, amxbf16, ref                                 */
   const char *features;  /* comma-separated CPU features that the code needs, LLVM's names                    */
   const char *build;     /* compiler version and options, for `info`                                          */
   uint64_t weight_hash;  /* hash over (name, scheme, layout, shape, offset) of all params; equals the pack's  */

@@ -14,6 +14,7 @@ __attribute__((weak)) const ingot_module_v1 *ingot_module_query_avx512(uint32_t)
 __attribute__((weak)) const ingot_module_v1 *ingot_module_query_vnni(uint32_t);
 __attribute__((weak)) const ingot_module_v1 *ingot_module_query_avx512bf16(uint32_t);
 __attribute__((weak)) const ingot_module_v1 *ingot_module_query_amx(uint32_t);
+__attribute__((weak)) const ingot_module_v1 *ingot_module_query_amxbf16(uint32_t);
 __attribute__((weak)) const ingot_module_v1 *ingot_module_query_ref(uint32_t);
 }
 
@@ -24,7 +25,8 @@ std::vector<VariantQuery> linkedVariants() {
   const VariantQuery known[] = {
       {"avx2", ingot_module_query_avx2}, {"avx512", ingot_module_query_avx512},
       {"vnni", ingot_module_query_vnni}, {"avx512bf16", ingot_module_query_avx512bf16},
-      {"amx", ingot_module_query_amx},   {"ref", ingot_module_query_ref}};
+      {"amx", ingot_module_query_amx},   {"amxbf16", ingot_module_query_amxbf16},
+      {"ref", ingot_module_query_ref}};
   for (const VariantQuery &v : known)
     if (v.query)
       result.push_back(v);
@@ -51,7 +53,7 @@ bool Model::bind(const ModelOptions &options, OpenFault &fault, std::string &err
   bool wantsAmx = std::any_of(variants.begin(), variants.end(), [](const cpu::Variant &v) {
     return v.features.find("amx-") != std::string::npos;
   });
-  if (wantsAmx && (options.isa.empty() || options.isa == "amx"))
+  if (wantsAmx && (options.isa.empty() || options.isa.rfind("amx", 0) == 0))
     chosen = cpu::chooseVariant(variants, cpu::CpuFeatures::detect(/*requestAmx=*/true), options.isa, error);
   if (chosen < 0)
     return false;

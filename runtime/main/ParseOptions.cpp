@@ -192,7 +192,7 @@ private:
     if (!compiling) {
       sub->add_option("-t,--threads", l.threads, "worker threads (default: usable cores)")
           ->check(CLI::Range(1, 256));
-      sub->add_option("--isa", l.isa, "use this CPU variant: avx2, avx512, vnni, avx512bf16, amx");
+      sub->add_option("--isa", l.isa, "use this CPU variant: avx2, avx512, vnni, avx512bf16, amx, amxbf16");
       sub->add_option("--kernels", l.kernels, "native, or ref: plain f32 code, the oracle")
           ->check(CLI::IsMember({"native", "ref"}));
       sub->add_option("--kv-pages", l.kvPages, "KV pool in pages of 16 tokens")
@@ -435,7 +435,7 @@ private:
         ->required();
     compile->add_option("--emit", c.emit, "exe, obj or pack")->check(CLI::IsMember({"exe", "obj", "pack"}));
     compile->add_option("--target", c.target,
-                        "CPU variants: native, all, or a list of avx2,avx512,vnni,avx512bf16,amx");
+                        "CPU variants: native, all, or a list of avx2,avx512,vnni,avx512bf16,amx,amxbf16");
     compile->add_option("--stop-after", c.stopAfter,
                         "write the IR after this phase: import, model, quant, shape, "
                         "kernel or program");

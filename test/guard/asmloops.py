@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 BYTES = {"x": 16, "y": 32, "z": 64}
 PRODUCT = re.compile(r"vpdpbusds?$|vpmaddubsw$|tdp")
-FMA = re.compile(r"vfn?m(add|sub)|vdpbf16ps")
+FMA = re.compile(r"vfn?m(add|sub)|vdpbf16ps|tdpbf16ps")
 SHUFFLE = re.compile(r"vperm|vshuf|vpshuf|vp?unpck|vp?broadcast|vinsert|vextract|vpinsr|vpextr|valign|vpalign|vmovddup|"
                      r"vp?compress|vp?expand")
 CONVERT = re.compile(r"vcvt|vpmov(zx|sx|us|s|[qdw][bwd]$)")

@@ -27,7 +27,7 @@ RECORD = HERE / "hotloops.json"
 # The processor whose model llvm-mca uses: fixed, so that the answer is the same on every machine. LLVM's model of
 # Sapphire Rapids gives products of 512 bits one port only where there are two; it is the one that knows AMX.
 ISAS = {"avx2": "znver3", "avx512": "icelake-server", "vnni": "icelake-server",
-        "avx512bf16": "znver4", "amx": "sapphirerapids"}
+        "avx512bf16": "znver4", "amx": "sapphirerapids", "amxbf16": "sapphirerapids"}
 LOOPS = 6  # of a kernel, the largest
 ITERATIONS = 40
 # Growth that is let pass, as a share; another patch release of LLVM stays within it.

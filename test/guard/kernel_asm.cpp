@@ -78,7 +78,7 @@ void linears(Emission &e) {
 #define INGOT_SCHEME(name, text) Scheme::name,
 #include "dialects/qfmt/schemes/Schemes.def"
   };
-  if (e.t.hasBf16Dot()) { // the rest is the same as with VNNI
+  if (e.t.hasBf16Dot()) { // the rest is the same as with VNNI or AMX
     for (int64_t rows : {1, 4, 0}) {
       LinearSpec dots = product(Scheme::BF16, rows);
       dots.fast = true;
@@ -178,7 +178,7 @@ void rows(Emission &e) {
 int main(int argc, char **argv) {
   const target::Target *t = argc > 1 ? target::findTarget(argv[1]) : nullptr;
   if (!t) {
-    std::fprintf(stderr, "usage: kernel_asm avx2|avx512|vnni|avx512bf16|amx [PART OF A NAME]...\n");
+    std::fprintf(stderr, "usage: kernel_asm avx2|avx512|vnni|avx512bf16|amx|amxbf16 [PART OF A NAME]...\n");
     return 2;
   }
   Emission e(*t, {argv + 2, argv + argc});

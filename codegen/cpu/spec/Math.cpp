@@ -110,13 +110,29 @@ uint16_t f32ToBf16(float x) {
 
 static float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
+/// sum + w * x, the factors flushed and x rounded.
+static float addBf16(uint16_t w, float x, float sum) {
+  return flushed(std::fma(flushed(bf16ToF32(w)), bf16ToF32(f32ToBf16(flushed(x))), sum));
+}
+
 float dotBf16(const uint16_t *w, int64_t k, const float *x) {
   float sum = 0;
   for (int64_t pair = 0; pair < k; pair += 2)
-    for (int64_t i : {pair + 1, pair}) {
-      float rounded = bf16ToF32(f32ToBf16(flushed(x[i])));
-      sum = flushed(std::fma(flushed(bf16ToF32(w[i])), rounded, sum));
+    for (int64_t i : {pair + 1, pair})
+      sum = addBf16(w[i], x[i], sum);
+  return sum;
+}
+
+float dotBf16Tiles(const uint16_t *w, int64_t k, const float *x) {
+  float sum = 0;
+  for (int64_t block = 0; block < k; block += 32) {
+    float even = 0, odd = 0;
+    for (int64_t i = block; i < block + 32; i += 2) {
+      even = addBf16(w[i], x[i], even);
+      odd = addBf16(w[i + 1], x[i + 1], odd);
     }
+    sum = flushed(sum + flushed(even + odd));
+  }
   return sum;
 }
 

@@ -56,6 +56,9 @@ uint16_t f32ToBf16(float x);
 /// computes. Of each pair of columns the odd one is added first; each addition of an (exact) product rounds
 /// once. Inputs and sums under 2^-126 count as zero.
 float dotBf16(const uint16_t *w, int64_t k, const float *x);
+/// The same by tiles of AMX-BF16: of each 32 columns (k is a multiple) the even and the odd ones form a chain
+/// each, whose sum is added to the result.
+float dotBf16Tiles(const uint16_t *w, int64_t k, const float *x);
 inline float bf16ToF32(uint16_t h) { return floatOf(uint32_t(h) << 16); }
 
 } // namespace ingot::spec

@@ -95,7 +95,7 @@ def TileSelectPass : Pass<"tile-select", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::ingot::tile::TileDialect"];
-  let options = [Option<"isa", "isa", "std::string", "\"avx2\"", "target variant: avx2, avx512, vnni, avx512bf16, amx, ref">,
+  let options = [Option<"isa", "isa", "std::string", "\"avx2\"", "target variant: avx2, avx512, vnni, avx512bf16, amx, amxbf16, ref">,
                  Option<"tune", "tune", "std::string", "\"\"", "profile whose schedules win">];
   let statistics = [Statistic<"numSelected", "selected", "kernels with a schedule">,
                     Statistic<"numTuned", "tuned", "kernels with a schedule of the profile">];

@@ -161,7 +161,8 @@ std::vector<std::string> CpuFeatures::missing(std::string_view list) const {
 
 int chooseVariant(const std::vector<Variant> &variants, const CpuFeatures &cpu, std::string_view forced,
                   std::string &error) {
-  static constexpr std::string_view Order[] = {"amx", "avx512bf16", "vnni", "avx512", "avx2", "ref"};
+  static constexpr std::string_view Order[] = {"amxbf16", "amx",  "avx512bf16", "vnni",
+                                               "avx512",  "avx2", "ref"};
   const bool fastDots = cpu.has("fast-bf16-dot");
   auto rank = [&](const Variant &v) {
     // Slow dots make that variant slower than vnni.

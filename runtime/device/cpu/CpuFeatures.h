@@ -39,10 +39,9 @@ struct Variant {
   std::string features;
 };
 
-/// Index of the best variant that `cpu` can run (amx, avx512bf16 where its dots have the full rate, vnni,
-/// avx512, avx2, ref; names outside the list rank
-/// last, in the order given). `forced` (empty: none) names the only acceptable one. -1 and a message that
-/// says, per variant, what is missing.
+/// Index of the best variant that `cpu` can run (amxbf16, amx, avx512bf16 where its dots have the full rate,
+/// vnni, avx512, avx2, ref; names outside the list rank last, in the order given). `forced` (empty: none)
+/// names the only acceptable one. -1 and a message that says, per variant, what is missing.
 int chooseVariant(const std::vector<Variant> &variants, const CpuFeatures &cpu, std::string_view forced,
                   std::string &error);
 

@@ -28,7 +28,7 @@ class Ingot:
                 done = run([self.ingot, "compile", model.path, "-o", path, "-q", "--target", self.isa, "--ctx",
                             min(self.positions, model.context()), "--max-seqs", self.sequences]
                            + (["--kv=int8"] if kv8 else [])
-                           + (["--numerics=fast"] if self.isa == "avx512bf16" else []))
+                           + (["--numerics=fast"] if self.isa.endswith("bf16") else []))
             except Failure as failure:
                 self.refused[key] = str(failure)
                 raise

@@ -1,6 +1,6 @@
 // RUN: ingot-opt %s --tile-select=isa=ref -split-input-file -verify-diagnostics --allow-unregistered-dialect
 // RUN: not ingot-opt %s --tile-select=isa=sse2 --allow-unregistered-dialect 2>&1 | FileCheck %s --check-prefix=TARGET
-// TARGET: unknown target 'sse2'; --isa takes avx2, avx512, vnni, avx512bf16, amx, ref
+// TARGET: unknown target 'sse2'; --isa takes avx2, avx512, vnni, avx512bf16, amx, amxbf16, ref
 
 // No kernel: the message names op, tensor, scheme, shape, target and what would change it.
 #a1 = #qfmt.act<i8, group = 32, block = 1>

@@ -91,12 +91,13 @@ LinearSpec fusedSpec(const Case &c, const target::Target &t) {
 
 std::vector<Case> casesOf(const target::Target &t) {
   std::vector<Case> cases;
-  if (t.hasBf16Dot()) { // what differs from vnni: dots of bf16 pairs
-    for (int64_t rows : {1, 2, 4, 8, 0}) {
-      cases.push_back({Scheme::BF16, rows, spec::KvType::F16, true, false});
-      for (const Heads &heads : kOthers)
-        cases.push_back({Scheme::BF16, rows, spec::KvType::F16, rows % 4 == 0, false, heads});
-    }
+  if (t.hasBf16Dot()) { // what differs from vnni and amx: bf16 dots, in registers and in tiles
+    for (bool tiles : {false, true})
+      for (int64_t rows : {1, 2, 4, 8, 0}) {
+        cases.push_back({Scheme::BF16, rows, spec::KvType::F16, true, tiles});
+        for (const Heads &heads : kOthers)
+          cases.push_back({Scheme::BF16, rows, spec::KvType::F16, rows % 4 == 0, tiles, heads});
+      }
     return cases;
   }
   for (int64_t rows : {1, 2, 4, 8, 0}) {
@@ -215,7 +216,8 @@ TEST_P(LinearRopeKv, EqualsTheTwoKernels) {
       Buffer<float> bias(size_t(s.n), 0);
       for (float &v : bias)
         v = batch.rng.normal();
-      Buffer<uint8_t> scratch(size_t(linearScratchBytes(s)) + 64);
+      const int64_t most = std::max(linearScratchBytes(s), linearScratchBytes(linearSpec(cases[i], tgt)));
+      Buffer<uint8_t> scratch(size_t(most) + 64);
       std::vector<uint8_t> want(size_t(batch.nPages) * s.ropeKv->kv.pageBytes(), 0x5a);
       ingot_args_v1 args = makeArgs();
       args.slot[0] = s.block ? static_cast<void *>(act.data()) : x.data.data();

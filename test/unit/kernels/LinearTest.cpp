@@ -77,6 +77,10 @@ struct Matrix {
     }
   }
 
+  const uint16_t *bf16Row(int64_t row) const {
+    return reinterpret_cast<const uint16_t *>(file.data() + row * rowBytes);
+  }
+
   float dot(int64_t row, const qfmt::ActRow &a, const float *x) const {
     const uint8_t *w = file.data() + row * rowBytes;
     const qfmt::SchemeOps &ops = qfmt::schemeOps(scheme);
@@ -160,11 +164,9 @@ private:
     if (s.block)
       qfmt::quantizeActRow(x, s.k, q.data(), da.data(), ds.data());
     auto value = [&](int64_t n) {
-      float v =
-          s.schedule.dot == DotKind::Bf16
-              ? spec::dotBf16(reinterpret_cast<const uint16_t *>(matrix.file.data() + n * matrix.rowBytes),
-                              s.k, x)
-              : matrix.dot(n, {q.data(), da.data(), ds.data()}, x);
+      float v = s.schedule.dot == DotKind::Bf16      ? spec::dotBf16(matrix.bf16Row(n), s.k, x)
+                : s.schedule.dot == DotKind::AmxBf16 ? spec::dotBf16Tiles(matrix.bf16Row(n), s.k, x)
+                                                     : matrix.dot(n, {q.data(), da.data(), ds.data()}, x);
       return s.bias ? v + bias[n] : v;
     };
     for (int64_t i = 0; i < s.width(); ++i) {
@@ -292,6 +294,46 @@ TEST(LinearBf16, EqualsItsSpecificationBitForBit) {
         if (HasFatalFailure())
           return;
       }
+  }
+}
+
+// By tiles: with the products as loops here, with the instructions where the machine has them.
+TEST(LinearBf16, TilesEqualTheirSpecificationBitForBit) {
+  for (const char *name : {"avx512bf16", "amxbf16"}) {
+    const target::Target &t = *target::findTarget(name);
+    std::vector<Case> cases;
+    for (int64_t columns : {96, 512})
+      for (Case c : casesOf(Scheme::BF16, t)) {
+        c.name += "_k" + std::to_string(columns);
+        c.spec.k = columns;
+        c.spec.fast = true;
+        c.spec.amxInSoftware = !t.hasAmxBf16();
+        c.spec.schedule = linearSchedules(c.spec, t).front();
+        ASSERT_EQ(c.spec.schedule.dot, DotKind::AmxBf16);
+        cases.push_back(c);
+      }
+    KernelSet set(t);
+    for (const Case &c : cases) {
+      ASSERT_EQ(refuseLinear(c.spec, t), "") << c.name;
+      KernelBuilder k(set.module(), c.name, t);
+      emitLinear(k, c.spec);
+      k.finish();
+    }
+    if (!hostRuns(t)) {
+      EXPECT_NE(set.assembly().find("tdpbf16ps"), std::string::npos) << name;
+      continue;
+    }
+    ASSERT_EQ(set.build(), "");
+    for (const Case &c : cases) {
+      Checker checker(c, set.kernel(c.name));
+      for (uint32_t rows : c.spec.rows ? std::vector<uint32_t>{uint32_t(c.spec.rows)}
+                                       : std::vector<uint32_t>{1, 2, 17, 32, 75, 200})
+        for (uint32_t parts = 1; parts <= 2; ++parts) {
+          checker.run(rows, parts);
+          if (HasFatalFailure())
+            return;
+        }
+    }
   }
 }
 
