@@ -95,7 +95,7 @@ void AttentionBlock::setBlock(Value tableRow, Value blockStart, Value head, Valu
                               bool ahead) {
   block = blockStart;
   fetch = ahead;
-  Value headOffset = k.mul(head, core.kv.headElems() * spec::kvElemBytes(core.kv.type));
+  Value headOffset = k.mul(head, core.kv.headBytes());
   Value first = k.shrU(blockStart, 4);
   for (int64_t j = 0; j < 4; ++j)
     page[j] = pagePointer(tableRow, k.add(first, j), headOffset, firstPage, lastPage);
@@ -113,6 +113,10 @@ void AttentionBlock::scores(Value qBase) {
   // A cache line of K at a time, for one prefetch each.
   const int64_t line = std::max<int64_t>(1, 64 / (spec::kKvPage * elem));
   const int64_t dims = core.kv.dim % line ? 1 : line;
+  if (fetch && core.kv.scaled())
+    for (int64_t j = 0; j < 4; ++j)
+      for (int64_t at : {core.kv.kScales(), core.kv.vScales()})
+        k.prefetch(k.gep(next[j], at), 2);
   for (int64_t j0 = 0; j0 < 4; j0 += pages) {
     KernelBuilder::Values acc(rows * pages, k.splat(k.f32v(), 0));
     KernelBuilder::Values sum = k.forLoop(0, core.kv.dim, dims, acc, [&](Value d, ValueRange carried) {
@@ -151,9 +155,11 @@ void AttentionBlock::softmax(Value index) {
     Value pos = k.loadAt(k.i32(), positions, at4), m = k.loadAt(k.f32(), ms, at4);
     Value posV = k.broadcast(pos, 16);
     Value low = core.window > 0 ? k.broadcast(k.sub(pos, k.c32(core.window)), 16) : Value();
-    KernelBuilder::Values score;
+    KernelBuilder::Values score, visible;
     for (int64_t j = 0; j < 4; ++j) {
       Value v = k.loadAt(k.f32v(), row, j * 64, 64);
+      if (core.kv.scaled())
+        v = k.mul(v, k.loadAt(k.f32v(), page[j], core.kv.kScales()));
       if (core.softcap > 0)
         v = emitSoftcap(k, v, core.softcap);
       Value key = k.add(key0, k.splatInt(ints, j * 16));
@@ -161,6 +167,7 @@ void AttentionBlock::softmax(Value index) {
       if (low)
         seen = k.and_(seen, k.cmp(Pred::sgt, key, low));
       score.push_back(k.select(seen, v, negInf));
+      visible.push_back(seen);
     }
     Value most = k.treeMax16(k.maxF(k.maxF(score[0], score[1]), k.maxF(score[2], score[3])));
     Value mNew = k.maxF(most, m);
@@ -171,7 +178,11 @@ void AttentionBlock::softmax(Value index) {
     Value sum;
     for (int64_t j = 0; j < 4; ++j) {
       Value p = emitExpNonPositive(k, k.sub(score[j], shiftV));
-      k.storeAt(p, row, j * 64, 64);
+      Value weight = p;
+      if (core.kv.scaled()) // what lies behind the tokens, or in those to come, may be no number
+        weight = k.select(visible[j], k.mul(p, k.loadAt(k.f32v(), page[j], core.kv.vScales())),
+                          k.splat(k.f32v(), 0));
+      k.storeAt(weight, row, j * 64, 64);
       sum = sum ? k.add(sum, p) : p;
     }
     Value l = k.fma(k.loadAt(k.f32(), ls, at4), alpha, k.treeSum16(sum));

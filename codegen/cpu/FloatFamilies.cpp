@@ -11,10 +11,10 @@
 #include "codegen/cpu/Norm.h"
 #include "codegen/cpu/Quantize.h"
 #include "codegen/cpu/RopeKv.h"
+#include "dialects/KvDtype.h"
 #include "dialects/tile/Describe.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace ingot;
 using namespace ingot::cpu;
@@ -44,10 +44,7 @@ template <class Spec> static void setOutputs(Spec &s, const tile::Outputs &out) 
 }
 
 static spec::KvType kvTypeOf(llvm::StringRef dtype) {
-  return llvm::StringSwitch<spec::KvType>(dtype)
-      .Case("f32", spec::KvType::F32)
-      .Case("bf16", spec::KvType::Bf16)
-      .Default(spec::KvType::F16);
+  return spec::KvType(kvDtypeCode(dtype).value_or(INGOT_KV_F16));
 }
 
 static spec::KvLayout kvOf(tile::KvAttr kv) {

@@ -170,6 +170,8 @@ Value KernelBuilder::toF32(Value x) {
     return x;
   if (element.isF16())
     return extF(x, sameShape(x, f32()));
+  if (element.isInteger(8))
+    return sToF(extS(x, sameShape(x, i32())), sameShape(x, f32()));
   assert(element.isBF16() && "stored type");
   Value bits = extU(bitcast(x, sameShape(x, i16())), sameShape(x, i32()));
   return bitcast(shl(bits, 16), sameShape(x, f32()));

@@ -113,7 +113,7 @@ public:
   Value sToF(Value x, Type to);
   Value uToF(Value x, Type to);
   Value fToS(Value x, Type to); ///< toward zero; the value must fit
-  /// f32 value(s) of stored f32, f16 or bf16 values (a scalar or a vector).
+  /// f32 value(s) of stored f32, f16 or bf16 values or of int8 codes (a scalar or a vector).
   Value toF32(Value stored);
   /// Rounds f32 value(s) to nearest even into f32, f16 or bf16 (quiet NaN stays NaN).
   Value fromF32(Value x, Type element);

@@ -38,15 +38,19 @@ Value cpu::loadLanes(KernelBuilder &k, Type stored, Value ptr, Value offset, int
 }
 
 void cpu::storeLanes(KernelBuilder &k, Type stored, Value v, Value ptr, int64_t offset, int64_t count) {
+  storePieces(k, k.fromF32(v, stored), ptr, offset, count);
+}
+
+void cpu::storePieces(KernelBuilder &k, Value s, Value ptr, int64_t offset, int64_t count) {
   assert(count >= 1 && count <= 16 && "lanes of one vector");
-  Value s = k.fromF32(v, stored);
+  const int64_t bytes = bytesOf(mlir::getElementTypeOrSelf(s.getType()));
   if (count == 16)
     return k.storeAt(s, ptr, offset);
   int64_t at = 0;
   for (int64_t piece : {8, 4, 2, 1}) {
     if (!(count & piece))
       continue;
-    k.storeAt(k.slice(s, at, piece), ptr, offset + at * bytesOf(stored));
+    k.storeAt(k.slice(s, at, piece), ptr, offset + at * bytes);
     at += piece;
   }
 }

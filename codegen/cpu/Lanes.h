@@ -12,13 +12,16 @@
 
 namespace ingot::cpu {
 
-/// `count` (1 .. 16) stored f32, f16 or bf16 elements as 16 f32.
+/// `count` (1 .. 16) stored f32, f16 or bf16 elements, or int8 codes, as 16 f32.
 Value loadLanes(KernelBuilder &k, Type stored, Value ptr, int64_t byteOffset, int64_t count = 16);
 Value loadLanes(KernelBuilder &k, Type stored, Value ptr, Value byteOffset, int64_t count = 16);
 
 /// Rounds to `stored` (nearest even) and writes the first `count` lanes.
 void storeLanes(KernelBuilder &k, Type stored, Value v, Value ptr, int64_t byteOffset, int64_t count = 16);
 void storeLanes(KernelBuilder &k, Type stored, Value v, Value ptr, Value byteOffset, int64_t count = 16);
+
+/// Writes the first `count` lanes of 16 stored elements, or int8 codes.
+void storePieces(KernelBuilder &k, Value v, Value ptr, int64_t byteOffset, int64_t count);
 
 /// Zeros in lanes count .. 15.
 Value keepLanes(KernelBuilder &k, Value v, int64_t count);

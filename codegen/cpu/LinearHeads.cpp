@@ -15,8 +15,8 @@ static int64_t unitPanels(const RopeKvSpec &s) {
   if (s.headDim < 16 || s.headDim % 16 != 0)
     return 0;
   const int64_t head = s.headDim / 16;
-  if (s.qGamma || s.kGamma || s.qRope.rotaryDim != s.headDim || s.kRope.rotaryDim != s.headDim ||
-      s.qRope.style != s.kRope.style)
+  if (s.kv.scaled() || s.qGamma || s.kGamma || s.qRope.rotaryDim != s.headDim ||
+      s.kRope.rotaryDim != s.headDim || s.qRope.style != s.kRope.style)
     return head;
   if (s.qRope.style == spec::RopeStyle::Interleaved)
     return 1;
@@ -38,6 +38,8 @@ std::string cpu::refuseHeadUnits(const RopeKvSpec &s) {
     return "heads are no whole panels of 16 columns";
   if (!s.qRope.rotaryDim || !s.kRope.rotaryDim)
     return "q or k is not rotated";
+  if (s.kv.scaled() && s.kv.vDim != s.headDim)
+    return "int8 heads of v are wider or narrower than those of k";
   if (s.kv.vDim % (16 * unitPanels(s)) != 0)
     return "heads of v are no whole units of " + std::to_string(unitPanels(s)) + " panels";
   return "";
@@ -56,10 +58,11 @@ LinearHeads::LinearHeads(KernelBuilder &k, const RopeKvSpec &spec, int64_t class
     kGamma = k.weight(*spec.kGamma);
   if (classRows == 0)
     return;
-  Value table = k.stack(8 * Places * classRows);
+  const int64_t perRow = placesPerRow();
+  Value table = k.stack(8 * perRow * classRows);
   k.forLoop(k.c64(0), k.minS(rows, k.c64(classRows)), 1, [&](Value row) {
-    for (int p = 0; p < Places; ++p)
-      k.storeAt(computePlace(Place(p), row), table, k.add(k.mul(row, 8 * Places), 8 * p));
+    for (int p = 0; p < perRow; ++p)
+      k.storeAt(computePlace(Place(p), row), table, k.add(k.mul(row, 8 * perRow), 8 * p));
   });
   places = table;
 }
@@ -71,11 +74,13 @@ Value LinearHeads::computePlace(Place which, Value row) {
     return k.gep(which == QTable ? qTable : kTable, k.mul(pos, rope.rotaryDim * 4));
   }
   KvPages::Token token = pages.token(row, pos);
+  if (which == Scales)
+    return pages.scales(token, k.c64(0));
   return which == Key ? pages.keys(token, k.c64(0)) : pages.values(token, k.c64(0));
 }
 
 Value LinearHeads::placeOf(Place which, Value row) {
-  return places ? k.loadAt(k.ptrType(), places, k.add(k.mul(row, 8 * Places), 8 * which))
+  return places ? k.loadAt(k.ptrType(), places, k.add(k.mul(row, 8 * placesPerRow()), 8 * which))
                 : computePlace(which, row);
 }
 
@@ -157,6 +162,13 @@ void LinearHeads::finish(Value buffer, Value unit, Value row0, Value count) {
     std::pair<Value, Value> place = headOf(units.q, units.perHead);
     forRows([&](Value x, Value row) {
       Value to = k.gep(placeOf(Key, row), k.mul(place.first, pages.headBytes()));
+      if (pages.scaled()) { // the unit is a head: rotated where it lies
+        emitHead(x, spec.kRope, kGamma, spec.kEps, placeOf(KTable, row), place.second,
+                 [&](Value v, Value column, int64_t n) {
+                   storeLanes(k, k.f32(), v, k.gep(x, k.mul(column, 4)), int64_t(0), n);
+                 });
+        return pages.quantizeKeys(x, to, k.gep(placeOf(Scales, row), k.mul(place.first, pages.headBytes())));
+      }
       emitHead(x, spec.kRope, kGamma, spec.kEps, placeOf(KTable, row), place.second,
                [&](Value v, Value column, int64_t n) {
                  Value key = k.fromF32(v, pages.element()), at = k.gep(to, k.mul(column, pages.keyStride()));
@@ -173,6 +185,9 @@ void LinearHeads::finish(Value buffer, Value unit, Value row0, Value count) {
         k.add(k.mul(place.first, pages.headBytes()), k.mul(place.second, width * pages.elementBytes()));
     forRows([&](Value x, Value row) {
       Value to = k.gep(placeOf(Val, row), at);
+      if (pages.scaled())
+        return pages.quantizeValues(x, to,
+                                    k.gep(placeOf(Scales, row), k.mul(place.first, pages.headBytes())));
       for (int64_t c = 0; c < width; c += 16)
         storeLanes(k, pages.element(), loadLanes(k, k.f32(), x, 4 * c), to, c * pages.elementBytes());
     });

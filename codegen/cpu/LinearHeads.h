@@ -2,9 +2,9 @@
 //
 // The product is q, k and v side by side. A unit of work is a group of panels that holds everything its
 // values need: one panel where rotated pairs are neighbours, a panel of each half where pairs are halves of a
-// head, all panels of a head where a norm, or a rotation of a part of the head, needs them. Parts share
-// units, so no value waits for another part. The results of a tile lie in a buffer until its unit is
-// complete; then each row is normalised, rotated and stored by the code of RopeKv.h. The panels keep their
+// head, all panels of a head where a norm, a rotation of a part of the head or an int8 cache needs them.
+// Parts share units, so no value waits for another part. The results of a tile lie in a buffer until its unit
+// is complete; then each row is normalised, rotated and stored by the code of RopeKv.h. The panels keep their
 // places in the weights: a unit gathers those it needs, so q and k need no order of rows of their own.
 //
 //===----------------------------------------------------------------------------------------------------===//
@@ -49,8 +49,10 @@ public:
   void finish(Value buffer, Value unit, Value row0, Value count);
 
 private:
-  /// What is needed of a row: the pairs of its position for q and k, and where its k and v of head 0 go.
-  enum Place { QTable, KTable, Key, Val, Places };
+  /// What is needed of a row: the pairs of its position for q and k, and where its k and v of head 0, and in
+  /// an int8 cache their scales, go.
+  enum Place { QTable, KTable, Key, Val, Scales };
+  int64_t placesPerRow() const { return pages.scaled() ? 5 : 4; }
   Value computePlace(Place which, Value row);
   Value placeOf(Place which, Value row);
   void emitHead(Value x, const RopeParams &rope, Value gamma, float eps, Value table, Value inHead,

@@ -1,6 +1,7 @@
 //===- ModuleTables.cpp - planned programs to the tables of ingot_abi.h ----------------------------===//
 #include "codegen/cpu/ModuleTables.h"
 
+#include "dialects/KvDtype.h"
 #include "dialects/llm/Llm.h"
 #include "dialects/rt/Limits.h"
 #include "dialects/rt/Rt.h"
@@ -211,9 +212,7 @@ private:
   LogicalResult kvLayers() {
     SmallVector<Row> rows;
     for (auto layer : planned.getOps<rt::KvLayerOp>()) {
-      int64_t dtype = layer.getDtype() == "f32"   ? INGOT_KV_F32
-                      : layer.getDtype() == "f16" ? INGOT_KV_F16
-                                                  : INGOT_KV_BF16;
+      int64_t dtype = *kvDtypeCode(layer.getDtype());
       rows.push_back({Val::u32(layer.getHeads()), Val::u32(layer.getDim()), Val::u32(layer.getVDim()),
                       Val::u32(dtype), Val::u32(layer.getWindow()), Val::u32(0),
                       Val::u64(layer.getPageBytes())});

@@ -2,16 +2,29 @@
 #include "codegen/cpu/RopeKv.h"
 #include "codegen/cpu/Lanes.h"
 #include "codegen/cpu/Norm.h"
+#include "codegen/cpu/spec/Math.h"
+#include "codegen/cpu/spec/MathConstants.h"
 
 #include "runtime/abi/ingot_abi.h"
 
 #include <cstddef>
+#include <limits>
 
 using namespace ingot;
 using namespace ingot::cpu;
 
 Type cpu::kvElement(KernelBuilder &k, spec::KvType type) {
-  return type == spec::KvType::F32 ? k.f32() : type == spec::KvType::F16 ? k.f16() : k.bf16();
+  switch (type) {
+  case spec::KvType::F32:
+    return k.f32();
+  case spec::KvType::F16:
+    return k.f16();
+  case spec::KvType::Bf16:
+    return k.bf16();
+  case spec::KvType::Int8:
+    return k.i8();
+  }
+  llvm_unreachable("type of a cache");
 }
 
 std::string cpu::refuseRopeKv(const RopeKvSpec &s) {
@@ -62,6 +75,64 @@ Value KvPages::keys(const Token &token, Value head) {
 Value KvPages::values(const Token &token, Value head) {
   int64_t base = layout.dim * spec::kKvPage * elem;
   return k.gep(headOf(token, head), k.add(k.mul(token.slot, layout.vDim * elem), base));
+}
+
+Value KvPages::scales(const Token &token, Value head) {
+  return k.gep(headOf(token, head), k.add(k.mul(token.slot, 4), layout.kScales()));
+}
+
+/// spec::kvQuantize: sink(codes of 16 values, first, how many); `n` values at `x`.
+void KvPages::quantize(Value x, int64_t n, Value scaleAt,
+                       llvm::function_ref<void(Value, Value, int64_t)> sink) {
+  Type ints = k.vec(16, k.i32());
+  auto magnitude = [&](Value first, int64_t count) {
+    Value bits = k.bitcast(loadLanes(k, k.f32(), x, k.mul(first, 4), count), ints);
+    return k.and_(bits, k.splatInt(ints, 0x7fffffff));
+  };
+  // As integers: a NaN is above all numbers, whatever the order.
+  const int64_t whole = n / 16 * 16;
+  Value most = k.splatInt(ints, 0);
+  if (whole > 64)
+    most = k.forLoop(0, whole, 16, ValueRange{most}, [&](Value first, ValueRange carried) {
+      return KernelBuilder::Values{k.maxS(carried[0], magnitude(first, 16))};
+    })[0];
+  else
+    for (int64_t first = 0; first < whole; first += 16)
+      most = k.maxS(most, magnitude(k.c64(first), 16));
+  if (n % 16)
+    most = k.maxS(most, magnitude(k.c64(whole), n % 16));
+  for (int64_t half : {8, 4, 2, 1})
+    most = k.maxS(k.slice(most, 0, half), k.slice(most, half, half));
+  Value bits = k.extract(most, 0), amax = k.bitcast(bits, k.f32());
+  Value bad = k.cmp(KernelBuilder::Pred::sge, bits, k.c32(0x7f800000));
+  Value none = k.cmp(KernelBuilder::FPred::OLT, amax, k.cf(1e-30f));
+  Value scale = k.select(none, k.cf(0), k.div(amax, k.cf(127)));
+  scale = k.select(bad, k.cf(std::numeric_limits<float>::quiet_NaN()), scale);
+  k.storeAt(scale, scaleAt, 0);
+  Value inverse = k.broadcast(k.select(none, k.cf(0), k.div(k.cf(127), amax)), 16);
+  Value keep = k.broadcast(k.select(bad, k.c32(0), k.c32(-1)), 16);
+  // Adding 1.5 * 2^23 rounds to an integer, ties to even; its low bits are the integer.
+  Value magic = k.splat(k.f32v(), spec::kRoundMagic);
+  Value magicBits = k.splatInt(ints, int32_t(spec::bitsOf(spec::kRoundMagic)));
+  forVectors(k, n, 4, [&](Value first, int64_t count) {
+    Value v = loadLanes(k, k.f32(), x, k.mul(first, 4), count);
+    Value q = k.sub(k.bitcast(k.add(k.mul(v, inverse), magic), ints), magicBits);
+    q = k.and_(k.maxS(k.minS(q, k.splatInt(ints, 127)), k.splatInt(ints, -127)), keep);
+    sink(k.trunc(q, k.vec(16, k.i8())), first, count);
+  });
+}
+
+void KvPages::quantizeKeys(Value x, Value to, Value scale) {
+  quantize(x, layout.dim, scale, [&](Value codes, Value first, int64_t n) {
+    Value at = k.gep(to, k.mul(first, keyStride()));
+    for (int64_t l = 0; l < n; ++l)
+      k.storeAt(k.extract(codes, l), at, l * keyStride());
+  });
+}
+
+void KvPages::quantizeValues(Value x, Value to, Value scale) {
+  quantize(x, layout.vDim, k.gep(scale, scaleStride()),
+           [&](Value codes, Value first, int64_t n) { storePieces(k, codes, k.gep(to, first), 0, n); });
 }
 
 /// Values first .. first + n - 1 of a head at `x`, normalised when `scale` is set.
@@ -126,6 +197,8 @@ void cpu::emitRopeKv(KernelBuilder &k, const RopeKvSpec &s) {
   std::optional<KvPages> pages;
   if (kvHeads)
     pages.emplace(k, s.kv);
+  // int8: a head is rotated whole before its scale is known.
+  Value rotated = kvHeads && s.kv.scaled() ? k.stack(roundUp(dim, 16) * 4) : Value();
   Value positions = k.stepPointer(offsetof(ingot_step_v1, positions));
   Value tables = k.stepPointer(offsetof(ingot_step_v1, rope));
   auto tableBase = [&](const RopeParams &r) {
@@ -154,6 +227,14 @@ void cpu::emitRopeKv(KernelBuilder &k, const RopeKvSpec &s) {
     if (kGamma)
       h.normalize(x, kGamma, s.kEps);
     Value kAt = pages->keys(token, head);
+    if (pages->scaled()) {
+      Value scales = pages->scales(token, head);
+      h.rotate(x, s.kRope, tableRow(s.kRope, kTable, pos),
+               [&](Value v, int64_t first, int64_t n) { storeLanes(k, k.f32(), v, rotated, first * 4, n); });
+      pages->quantizeKeys(rotated, kAt, scales);
+      Value pv = k.gep(rowPointer(k, s.v, vv, row), k.mul(head, s.kv.vDim * 4));
+      return pages->quantizeValues(pv, pages->values(token, head), scales);
+    }
     h.rotate(x, s.kRope, tableRow(s.kRope, kTable, pos), [&](Value v, int64_t first, int64_t n) {
       Value r = k.fromF32(v, pages->element());
       for (int64_t l = 0; l < n; ++l)

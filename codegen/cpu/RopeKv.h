@@ -53,12 +53,21 @@ public:
   /// V of a head is [16][vDim]: address of the token's values.
   Value values(const Token &token, Value head);
   /// From one head's place to the next head's.
-  int64_t headBytes() const { return layout.headElems() * elem; }
+  int64_t headBytes() const { return layout.headBytes(); }
+  /// int8: address of the scale of the token's K of a head; that of its V is at scaleStride().
+  Value scales(const Token &token, Value head);
+  int64_t scaleStride() const { return layout.vScales() - layout.kScales(); }
+  bool scaled() const { return layout.scaled(); }
+  /// int8: quantizes K (V) of a head, f32 values at `x`, to `to` (an address that keys() (values()) gives)
+  /// and stores the scale.
+  void quantizeKeys(Value x, Value to, Value scale);
+  void quantizeValues(Value x, Value to, Value scale);
   Type element() const { return stored; }
   int64_t elementBytes() const { return elem; }
 
 private:
   Value headOf(const Token &token, Value head);
+  void quantize(Value x, int64_t n, Value scale, llvm::function_ref<void(Value, Value, int64_t)> sink);
   KernelBuilder &k;
   spec::KvLayout layout;
   Type stored;

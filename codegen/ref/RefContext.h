@@ -3,6 +3,7 @@
 #define INGOT_CODEGEN_REF_REFCONTEXT_H
 
 #include "codegen/cpu/KernelBuilder.h"
+#include "dialects/KvDtype.h"
 #include "dialects/tile/Describe.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -59,12 +60,12 @@ public:
 struct KvShape {
   explicit KvShape(tile::KvAttr kv)
       : elementBytes(kv.getDtype() == "f32" ? 4 : 2), dim(kv.getDim()), vDim(kv.getVDim()),
-        heads(kv.getHeads()), vOffset(dim * 16 * elementBytes), headBytes(vOffset + 16 * vDim * elementBytes),
-        pageBytes(headBytes * heads) {}
+        heads(kv.getHeads()), vOffset(dim * 16 * elementBytes),
+        pageBytes(kvPageBytes(kv.getDtype(), heads, dim, vDim)), headBytes(pageBytes / heads) {}
   mlir::Type elementType(KernelBuilder &k, tile::KvAttr kv) const {
     return kv.getDtype() == "f32" ? k.f32() : kv.getDtype() == "f16" ? k.f16() : k.bf16();
   }
-  int64_t elementBytes, dim, vDim, heads, vOffset, headBytes, pageBytes;
+  int64_t elementBytes, dim, vDim, heads, vOffset, pageBytes, headBytes;
 };
 
 /// One step of a row-wise body; the row index is `row` (i64, in the kernel's domain).

@@ -25,6 +25,8 @@ static LogicalResult emitRows(RefContext &context) {
 
 LogicalResult emitKernel(tile::KernelOp kernel, ModuleOp into, const target::Target &target,
                          int64_t positions, int64_t &scratchBytes) {
+  if (tile::KvAttr kv = kernel.getKv(); kv && kv.getDtype() == "int8")
+    return kernel.emitOpError("has no plain lowering: the reference keeps K and V as floats");
   KernelBuilder builder(into, kernel.getSymName(), target);
   RefContext context(kernel, builder, positions);
   LogicalResult result = failure();

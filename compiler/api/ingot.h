@@ -67,7 +67,7 @@ typedef struct ingot_compile_options {
   uint32_t struct_size;
   int32_t emit;            /* an ingot_emit, of ingot_compile_file */
   const char *target;      /* "native" (default), "all", "ref", or a list like "avx2,vnni" */
-  const char *kv;          /* "f16" (default), "bf16", "f32" */
+  const char *kv;          /* "f16" (default), "bf16", "f32", "int8" */
   const char *config_file; /* of a directory; default "config.json" */
   const char *support_dir; /* what linking executables needs; default: `ingot` beside this library, or
                               ../lib/ingot beside the program it is linked into */

@@ -19,7 +19,7 @@ namespace ingot::arch {
 
 struct ModelConfig;
 
-enum class KvDtype { F32, F16, BF16 };
+enum class KvDtype { F32, F16, BF16, Int8 };
 
 struct BuildOptions {
   /// Positions to serve; 0: the model's own, at most 4096. More than the

@@ -34,6 +34,8 @@ llm::KvDtype kvDtype(KvDtype dtype) {
     return llm::KvDtype::F16;
   case KvDtype::BF16:
     return llm::KvDtype::BF16;
+  case KvDtype::Int8:
+    return llm::KvDtype::Int8;
   }
   return llm::KvDtype::F16;
 }

@@ -15,6 +15,7 @@
 #include "compiler/transforms/rt/Passes.h"
 #include "compiler/transforms/tile/Query.h"
 #include "dialects/InitAllDialects.h"
+#include "dialects/KvDtype.h"
 #include "dialects/llm/Llm.h"
 #include "dialects/rt/Rt.h"
 
@@ -204,8 +205,8 @@ Error checkOptions(const CompileOptions &options) {
   }
   if (options.targets.empty())
     return optionError("--target: none given");
-  if (options.kvDtype != "f16" && options.kvDtype != "bf16" && options.kvDtype != "f32")
-    return optionError("--kv: '" + options.kvDtype + "' is none of f16, bf16, f32");
+  if (!kvDtypeCode(options.kvDtype))
+    return optionError("--kv: '" + options.kvDtype + "' is none of " + kKvDtypes);
   if (options.numerics != "exact" && options.numerics != "fast")
     return optionError("--numerics: '" + options.numerics + "' is none of exact, fast");
   if (options.numerics == "fast" && options.isRef())
@@ -324,6 +325,7 @@ Error Compiler::Implementation::loadModule() {
   build.maxSeqs = options.maxSeqs;
   build.kvDtype = options.kvDtype == "f32"    ? arch::KvDtype::F32
                   : options.kvDtype == "bf16" ? arch::KvDtype::BF16
+                  : options.kvDtype == "int8" ? arch::KvDtype::Int8
                                               : arch::KvDtype::F16;
   std::string text;
   common = arch::buildModel(context.get(), *source, build, text);

@@ -2,6 +2,7 @@
 
 #include "compiler/pipeline/Explain.h"
 
+#include "dialects/KvDtype.h"
 #include "dialects/rt/Rt.h"
 #include "dialects/tile/Describe.h"
 
@@ -21,7 +22,10 @@ std::string printed(mlir::Attribute attribute) {
   return result;
 }
 
-int64_t kvElementBytes(tile::KvAttr kv) { return kv.getDtype() == "f32" ? 4 : 2; }
+/// Of all heads of one token, scales included.
+int64_t kvTokenBytes(tile::KvAttr kv) {
+  return kvPageBytes(kv.getDtype(), kv.getHeads(), kv.getDim(), kv.getVDim()) / INGOT_KV_PAGE;
+}
 
 /// Activation bytes that one row of a launch reads and writes; slots of attention states are left out, their
 /// size depends on the cache.
@@ -33,7 +37,7 @@ int64_t rowBytes(tile::KernelOp kernel) {
       bytes += tile::slotBytes(slot.getType(), rows).value_or(0) / rows;
   if (kernel.writesKv())
     if (tile::KvAttr kv = kernel.getKv())
-      bytes += kv.getHeads() * (kv.getDim() + kv.getVDim()) * kvElementBytes(kv);
+      bytes += kvTokenBytes(kv);
   return bytes;
 }
 
@@ -63,10 +67,10 @@ void describeWork(tile::KernelOp kernel, json::Object &object) {
   if (kernel.getFamily() == tile::Family::Attention || kernel.getFamily() == tile::Family::AttnSplit)
     if (auto attention = tile::describeAttention(kernel); mlir::succeeded(attention)) {
       tile::KvAttr kv = attention->kv;
-      object["attention"] = json::Object{
-          {"window", attention->window},
-          {"flops_per_key", 2 * attention->qHeads * (kv.getDim() + kv.getVDim())},
-          {"kv_bytes_per_key", kv.getHeads() * (kv.getDim() + kv.getVDim()) * kvElementBytes(kv)}};
+      object["attention"] =
+          json::Object{{"window", attention->window},
+                       {"flops_per_key", 2 * attention->qHeads * (kv.getDim() + kv.getVDim())},
+                       {"kv_bytes_per_key", kvTokenBytes(kv)}};
     }
   json::Array fusions;
   kernel.getBody().walk([&](mlir::Operation *op) {

@@ -30,7 +30,7 @@ struct KernelQuery {
   /// groups, residual, rope_half, rope_interleaved, qk_norm, window, softcap, f32_out, act_out.
   std::vector<std::string> keys;
   int64_t qHeads = 0, kvHeads = 0, headDim = 0, vDim = 0, rotaryDim = 0;
-  std::string kvDtype; ///< f32, f16, bf16 or empty
+  std::string kvDtype; ///< f32, f16, bf16, int8 or empty
   bool fast = false;   ///< --numerics=fast: results may differ between targets and from `spec`
   /// Asks for every schedule worth timing, after those that a compile chooses among; not part of the
   /// prototype.

@@ -36,7 +36,8 @@ def Llm_RopeStyle : Llm_Enum<"RopeStyle", "which columns of a head form a rotate
     I32EnumAttrCase<"Half", 0, "half">, I32EnumAttrCase<"Interleaved", 1, "interleaved">]>;
 def Llm_MaskKind : Llm_Enum<"MaskKind", "which keys a row may see", [I32EnumAttrCase<"Causal", 0, "causal">]>;
 def Llm_KvDtype : Llm_Enum<"KvDtype", "element type of a KV cache", [
-    I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"F16", 1, "f16">, I32EnumAttrCase<"BF16", 2, "bf16">]>;
+    I32EnumAttrCase<"F32", 0, "f32">, I32EnumAttrCase<"F16", 1, "f16">, I32EnumAttrCase<"BF16", 2, "bf16">,
+    I32EnumAttrCase<"Int8", 3, "int8">]>;
 def Llm_Numerics : Llm_Enum<"Numerics", "exact: every target computes the same bits; fast: faster roundings are allowed", [
     I32EnumAttrCase<"Exact", 0, "exact">, I32EnumAttrCase<"Fast", 1, "fast">]>;
 def Llm_Recipe : Llm_Enum<"Recipe", "how a parameter is made of its sources", [
@@ -163,7 +164,8 @@ def Llm_BatchType : Llm_TypeDef<"Batch", "batch"> {
 def Llm_KvType : Llm_TypeDef<"Kv", "kv"> {
   let summary = "the KV cache of one layer, with this step's rows appended";
   let description = [{
-    `!llm.kv<layer = L, heads = H, dim = D, v_dim = Dv, dtype = f16>`.
+    `!llm.kv<layer = L, heads = H, dim = D, v_dim = Dv, dtype = f16>`. In `int8` a token's K of a head has one f32
+    scale, and its V another.
   }];
   let parameters = (ins "int64_t":$layer, "int64_t":$heads, "int64_t":$dim, "int64_t":$vDim,
                         EnumParameter<Llm_KvDtype>:$dtype);

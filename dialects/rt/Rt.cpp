@@ -1,6 +1,7 @@
 //===- Rt.cpp - the rt dialect: registration and verifiers -----------------------------------------===//
 #include "dialects/rt/Rt.h"
 #include "dialects/EnumWords.h"
+#include "dialects/KvDtype.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -51,14 +52,14 @@ void RtDialect::initialize() {
 }
 
 LogicalResult KvLayerOp::verify() {
-  int64_t size = getDtype() == "f32" ? 4 : getDtype() == "f16" || getDtype() == "bf16" ? 2 : 0;
-  if (!size)
-    return emitOpError() << "dtype must be f32, f16 or bf16, not '" << getDtype() << "'";
+  if (!kvDtypeCode(getDtype()))
+    return emitOpError() << "dtype must be " << kKvDtypes << ", not '" << getDtype() << "'";
   if (getHeads() < 1 || getDim() < 1 || getVDim() < 1 || getWindow() < 0)
     return emitOpError() << "heads, dim and v_dim must be positive, window not negative";
-  // A page of 16 tokens holds, per head, K and V.
-  if (getPageBytes() != 16 * getHeads() * (getDim() + getVDim()) * size)
-    return emitOpError() << "page_bytes must be 16 * heads * (dim + v_dim) * " << size;
+  int64_t bytes = kvPageBytes(getDtype(), getHeads(), getDim(), getVDim());
+  if (getPageBytes() != bytes)
+    return emitOpError() << "page_bytes must be " << bytes << ": 16 tokens of K and V of " << getHeads()
+                         << " heads in " << getDtype();
   return success();
 }
 

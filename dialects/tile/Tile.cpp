@@ -1,5 +1,6 @@
 //===- Tile.cpp - the tile dialect: registration, attributes, types --------------------------------===//
 #include "dialects/tile/Tile.h"
+#include "dialects/KvDtype.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -60,8 +61,8 @@ LogicalResult ScheduleAttr::verify(Emit emit, int64_t vector, int64_t panels, in
 LogicalResult KvAttr::verify(Emit emit, int64_t heads, int64_t dim, int64_t v_dim, StringRef dtype) {
   if (heads < 1 || dim < 1 || v_dim < 1)
     return emit() << "heads, dim and v_dim must be positive";
-  if (dtype != "f32" && dtype != "f16" && dtype != "bf16")
-    return emit() << "dtype must be f32, f16 or bf16, not '" << dtype << "'";
+  if (!kvDtypeCode(dtype))
+    return emit() << "dtype must be " << kKvDtypes << ", not '" << dtype << "'";
   return success();
 }
 

@@ -91,7 +91,7 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
 def Tile_KvAttr : Tile_Attr<"Kv", "kv"> {
   let summary = "shape of the KV cache that a kernel reads or writes, the same for all layers that share it";
   let parameters = (ins "int64_t":$heads, "int64_t":$dim, "int64_t":$v_dim,
-                        StringRefParameter<"f32, f16 or bf16">:$dtype);
+                        StringRefParameter<"f32, f16, bf16 or int8">:$dtype);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

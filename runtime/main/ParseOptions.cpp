@@ -213,7 +213,7 @@ private:
 
   void kvAndNumerics(CLI::App *sub) {
     sub->add_option("--kv", options.load.kvDtype, "KV cache type")
-        ->check(CLI::IsMember({"f16", "bf16", "f32"}));
+        ->check(CLI::IsMember({"f16", "bf16", "f32", "int8"}));
     sub->add_option("--numerics", options.load.numerics,
                     "exact: a row's bits depend on its own tokens alone; fast: bf16 weights may meet "
                     "activations rounded to bf16")

@@ -30,6 +30,8 @@ AttentionState attendSegment(const AttentionSpecParams &s, const float *q, int64
       float acc = 0.0f;
       for (int64_t d = 0; d < kv.dim; ++d)
         acc = std::fma(qs[d], kvLoad(page, kv.kIndex(head, d, (b + k) % kKvPage), kv.type), acc);
+      if (kv.scaled())
+        acc = acc * kvScaleK(page, kv, head, (b + k) % kKvPage);
       if (s.softcap > 0.0f)
         acc = softcap(acc, s.softcap);
       score[k] = acc;
@@ -46,8 +48,9 @@ AttentionState attendSegment(const AttentionSpecParams &s, const float *q, int64
       st.o[d] = st.o[d] * alpha;
     for (int64_t k = std::max<int64_t>(0, kmin - b); k < kAttnBlock && b + k <= p; ++k) {
       const uint8_t *page = pages[(b + k) / kKvPage];
+      float weight = kv.scaled() ? prob[k] * kvScaleV(page, kv, head, (b + k) % kKvPage) : prob[k];
       for (int64_t d = 0; d < kv.vDim; ++d)
-        st.o[d] = std::fma(prob[k], kvLoad(page, kv.vIndex(head, d, (b + k) % kKvPage), kv.type), st.o[d]);
+        st.o[d] = std::fma(weight, kvLoad(page, kv.vIndex(head, d, (b + k) % kKvPage), kv.type), st.o[d]);
     }
     st.m = mNew;
   }

@@ -107,7 +107,7 @@ def LlmPlanKvPass : Pass<"llm-plan-kv", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"kvDtype", "kv-dtype", "std::string", "\"f16\"", "element type of the cache: f32, f16 or bf16">,
+    Option<"kvDtype", "kv-dtype", "std::string", "\"f16\"", "element type of the cache: f32, f16, bf16 or int8">,
     Option<"context", "context", "int64_t", "0", "positions served per sequence; 0: what llm.config says">,
     Option<"maxSeqs", "max-seqs", "int64_t", "0", "sequences served at once; 0: what llm.config says">,
     Option<"page", "page", "int64_t", "16", "tokens per KV page; the runtime interface fixes it to 16">];

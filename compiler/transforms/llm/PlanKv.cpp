@@ -25,7 +25,7 @@ struct LlmPlanKvPass : impl::LlmPlanKvPassBase<LlmPlanKvPass> {
     }
     std::optional<KvDtype> dtype = symbolizeKvDtype(kvDtype);
     if (!dtype) {
-      config.emitError("kv-dtype must be f32, f16 or bf16, got '") << kvDtype.getValue() << "'";
+      config.emitError("kv-dtype must be f32, f16, bf16 or int8, got '") << kvDtype.getValue() << "'";
       return signalPassFailure();
     }
     if (page != kAbiPage) {

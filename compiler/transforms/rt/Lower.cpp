@@ -1,5 +1,6 @@
 //===- Lower.cpp - steps of launches to programs of stages -----------------------------------------===//
 #include "compiler/transforms/rt/Passes.h"
+#include "dialects/KvDtype.h"
 #include "dialects/llm/Llm.h"
 #include "dialects/tile/Describe.h"
 
@@ -108,8 +109,7 @@ private:
     int64_t index = 0;
     for (auto &[layer, entry] : kv) {
       tile::KvAttr shape = entry.first;
-      int64_t size = shape.getDtype() == "f32" ? 4 : 2;
-      int64_t page = 16 * shape.getHeads() * (shape.getDim() + shape.getVDim()) * size;
+      int64_t page = kvPageBytes(shape.getDtype(), shape.getHeads(), shape.getDim(), shape.getVDim());
       KvLayerOp::create(b, config.getLoc(), i64(index++), b.getStringAttr(shape.getDtype()),
                         i64(shape.getHeads()), i64(shape.getDim()), i64(shape.getVDim()),
                         i64(std::max<int64_t>(entry.second, 0)), i64(page));

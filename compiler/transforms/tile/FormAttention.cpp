@@ -165,7 +165,10 @@ llm::LinearOp Former::projectionOf(llm::KvAppendOp append, HeadChain q, HeadChai
   const int64_t dim = type.getDim();
   if (dim % 16 || type.getVDim() % 16)
     return refuse("heads are no whole panels of 16 columns");
-  bool wholeHeads = q.norm || k.norm;
+  const bool int8 = type.getDtype() == llm::KvDtype::Int8; // a scale for each head
+  if (int8 && type.getVDim() != dim)
+    return refuse("int8 heads of v are wider or narrower than those of k");
+  bool wholeHeads = q.norm || k.norm || int8;
   for (llm::RopeOp rope : {q.rope, k.rope}) {
     llm::RopeAttr attr = rope.getRope();
     bool half = attr.getStyle() == llm::RopeStyle::Half;

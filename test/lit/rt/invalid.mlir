@@ -1,10 +1,15 @@
 // RUN: ingot-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{page_bytes must be 16 * heads * (dim + v_dim) * 2}}
+// expected-error @+1 {{page_bytes must be 4096: 16 tokens of K and V of 2 heads in f16}}
 rt.kv_layer 0 "f16" {heads = 2 : i64, dim = 32 : i64, v_dim = 32 : i64, window = 0 : i64, page_bytes = 2048 : i64}
 
 // -----
-// expected-error @+1 {{dtype must be f32, f16 or bf16, not 'i8'}}
+// With the scales: 2 * (16 * 64 + 2 * 16 * 4).
+// expected-error @+1 {{page_bytes must be 2304: 16 tokens of K and V of 2 heads in int8}}
+rt.kv_layer 0 "int8" {heads = 2 : i64, dim = 32 : i64, v_dim = 32 : i64, window = 0 : i64, page_bytes = 2048 : i64}
+
+// -----
+// expected-error @+1 {{dtype must be f32, f16, bf16 or int8, not 'i8'}}
 rt.kv_layer 0 "i8" {heads = 2 : i64, dim = 32 : i64, v_dim = 32 : i64, window = 0 : i64, page_bytes = 2048 : i64}
 
 // -----

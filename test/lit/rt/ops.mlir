@@ -7,6 +7,8 @@
 rt.module "vnni" {hidden = 64 : i64, layers = 1 : i64, max_seqs = 4 : i64, positions = 128 : i64, vocab = 96 : i64}
 // CHECK: rt.kv_layer 0 "bf16" {dim = 32 : i64, heads = 2 : i64, page_bytes = 4096 : i64, v_dim = 32 : i64, window = 48 : i64}
 rt.kv_layer 0 "bf16" {heads = 2 : i64, dim = 32 : i64, v_dim = 32 : i64, window = 48 : i64, page_bytes = 4096 : i64}
+// CHECK: rt.kv_layer 1 "int8" {{.*}}page_bytes = 2304
+rt.kv_layer 1 "int8" {heads = 2 : i64, dim = 32 : i64, v_dim = 32 : i64, window = 0 : i64, page_bytes = 2304 : i64}
 // CHECK: rt.rope 0 "r" {inv_freq = array<f64: 1.000000e+00, 5.000000e-01>, scale = 1.000000e+00 : f64}
 rt.rope 0 "r" {inv_freq = array<f64: 1.0, 0.5>, scale = 1.0 : f64}
 // CHECK: rt.weight @w at 64 bytes 256

@@ -233,3 +233,33 @@ llm.step @m4(%ids: tensor<?xi32>, %b: !llm.batch) -> tensor<?x96xf32> attributes
   %l = llm.logits %r, @tok : tensor<?x64xf32> -> tensor<?x96xf32>
   llm.return %l : tensor<?x96xf32>
 }
+
+// -----
+
+// A head of an int8 cache has one scale: the unit of work is the head, though pairs are neighbours.
+// CHECK-LABEL: llm.config "t"
+// CHECK: tile.kernel @p2_linear linear
+// CHECK: tile.kv_store {{.*}}dtype = "int8"
+// CHECK-NOT: rope_kv
+// PAIRS-LABEL: llm.config "t"
+// PAIRS: tile.kernel @{{.*}} rope_kv {{.*}} refused = ["rope_kv of the projection: slower"]
+llm.config "t" arch "t" kv int8 {hidden = 64 : i64, layers = 1 : i64, max_context = 128 : i64, vocab = 96 : i64}
+llm.param @tok : !qfmt.packed<96x64, f16, row> from f16 [#llm.ext<0, 0, 12288>] rows [96]
+llm.param @qkv : !qfmt.packed<128x64, q4_1, row> from q4_1 [#llm.ext<0, 20000, 5120>] rows [128]
+#a = #qfmt.act<i8, group = 32, block = 4>
+#rope = #llm.rope<interleaved, head_dim = 32, rotary_dim = 32, scale = 1.0, inv_freq = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], name = "r">
+llm.step @m4(%ids: tensor<?xi32>, %b: !llm.batch) -> tensor<?x96xf32> attributes {rows = 4 : i64} {
+  %x = llm.embed %ids, @tok : tensor<?x64xf32>
+  %x8 = llm.quantize %x {act = #a} : tensor<?x64xf32> -> !llm.act<64, #a>
+  %p = llm.linear %x8, @qkv : !llm.act<64, #a> -> tensor<?x128xf32>
+  %qs = llm.slice %p {offset = 0 : i64, size = 64 : i64} : tensor<?x128xf32> -> tensor<?x64xf32>
+  %ks = llm.slice %p {offset = 64 : i64, size = 32 : i64} : tensor<?x128xf32> -> tensor<?x32xf32>
+  %vs = llm.slice %p {offset = 96 : i64, size = 32 : i64} : tensor<?x128xf32> -> tensor<?x32xf32>
+  %qr = llm.rope %qs, %b {heads = 2 : i64, rope = #rope} : tensor<?x64xf32>
+  %kr = llm.rope %ks, %b {heads = 1 : i64, rope = #rope} : tensor<?x32xf32>
+  %c = llm.kv_append %kr, %vs, %b : tensor<?x32xf32>, tensor<?x32xf32> -> !llm.kv<layer = 0, heads = 1, dim = 32, v_dim = 32, dtype = int8>
+  %o = llm.attention %qr, %c, %b {head_dim = 32 : i64, kv_heads = 1 : i64, mask = #llm.mask<causal, window = 0>, q_heads = 2 : i64, scale = 0.25 : f32} : tensor<?x64xf32>, !llm.kv<layer = 0, heads = 1, dim = 32, v_dim = 32, dtype = int8> -> tensor<?x64xf32>
+  %r = llm.select_rows %x, %b : tensor<?x64xf32>
+  %l = llm.logits %r, @tok : tensor<?x64xf32> -> tensor<?x96xf32>
+  llm.return %l : tensor<?x96xf32>
+}

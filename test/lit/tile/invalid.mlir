@@ -17,7 +17,7 @@
 #s = #tile.schedule<vector = 64, panels = 0, rows = 1, unroll = 1, prefetch = 0, chunk = 0, ops = 1>
 
 // -----
-// expected-error @+1 {{dtype must be f32, f16 or bf16, not 'i8'}}
+// expected-error @+1 {{dtype must be f32, f16, bf16 or int8, not 'i8'}}
 #k = #tile.kv<heads = 1, dim = 32, v_dim = 32, dtype = "i8">
 
 // -----

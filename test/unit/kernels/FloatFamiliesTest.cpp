@@ -257,11 +257,10 @@ TEST_P(Families, RopeThenAttentionInAllForms) {
     }
     int pos = batch.positions[i];
     uint8_t *page = batch.page(wantCache, p.kv, batch.rowSeq[i], pos);
-    for (int h = 0; h < 2; ++h)
-      for (int d = 0; d < 32; ++d) {
-        spec::kvStore(page, p.kv.kIndex(h, d, pos % 16), y[128 + h * 32 + d], p.kv.type);
-        spec::kvStore(page, p.kv.vIndex(h, d, pos % 16), x.row(i)[192 + h * 32 + d], p.kv.type);
-      }
+    for (int h = 0; h < 2; ++h) {
+      spec::kvStoreK(page, p.kv, h, pos % 16, &y[128 + h * 32]);
+      spec::kvStoreV(page, p.kv, h, pos % 16, x.row(i) + 192 + h * 32);
+    }
     ASSERT_EQ(firstDifference(q.row(i), y.data(), 128), -1);
   }
   ASSERT_EQ(memcmp(cache.data(), wantCache.data(), cache.size()), 0);

@@ -100,19 +100,22 @@ struct Batch {
       out.push_back(page(cache, l, seq, p));
     return out;
   }
-  /// A cache with random values wherever a token is stored, huge ones elsewhere.
+  /// A cache with random values wherever a token is stored, huge ones elsewhere (int8: scales that are NaN).
   std::vector<uint8_t> randomCache(const spec::KvLayout &l, float sigma) {
-    std::vector<uint8_t> cache(size_t(nPages) * l.pageBytes());
-    for (size_t i = 0; i < cache.size() / spec::kvElemBytes(l.type); ++i)
+    std::vector<uint8_t> cache(size_t(nPages) * l.pageBytes(), 0xff);
+    for (size_t i = 0; !l.scaled() && i < cache.size() / spec::kvElemBytes(l.type); ++i)
       spec::kvStore(cache.data(), int64_t(i), 60000.0f, l.type);
+    std::vector<float> k(size_t(l.dim)), v(size_t(l.vDim));
     for (size_t s = 0; s < seqs.size(); ++s)
       for (int p = 0; p < kvLen[s]; ++p) {
         uint8_t *pg = page(cache, l, int(s), p);
         for (int64_t h = 0; h < l.heads; ++h) {
-          for (int64_t d = 0; d < l.dim; ++d)
-            spec::kvStore(pg, l.kIndex(h, d, p % 16), rng.normal() * sigma, l.type);
-          for (int64_t d = 0; d < l.vDim; ++d)
-            spec::kvStore(pg, l.vIndex(h, d, p % 16), rng.normal() * sigma, l.type);
+          for (float &x : k)
+            x = rng.normal() * sigma;
+          for (float &x : v)
+            x = rng.normal() * sigma;
+          spec::kvStoreK(pg, l, h, p % 16, k.data());
+          spec::kvStoreV(pg, l, h, p % 16, v.data());
         }
       }
     return cache;

@@ -106,6 +106,7 @@ std::vector<Case> casesOf(const target::Target &t) {
     cases.push_back({Scheme::Q6_K, rows, spec::KvType::F32, true, false});
     cases.push_back({Scheme::F16, rows, spec::KvType::F32, true, false});
     cases.push_back({Scheme::F32, rows, spec::KvType::F16, false, false});
+    cases.push_back({Scheme::Q4_1, rows, spec::KvType::Int8, true, false});
   }
   const Scheme schemes[] = {Scheme::Q8_0, Scheme::F16, Scheme::Q6_K, Scheme::BF16, Scheme::Q4_1};
   const spec::KvType types[] = {spec::KvType::F16, spec::KvType::F32, spec::KvType::Bf16};
@@ -113,14 +114,17 @@ std::vector<Case> casesOf(const target::Target &t) {
   for (const Heads &heads : kOthers) {
     for (int64_t rows : {1, 2, 4, 8, 0}) {
       cases.push_back({schemes[i % 5], rows, types[i % 3], i % 2 == 1, false, heads});
+      cases.push_back({schemes[(i + 2) % 5], rows, spec::KvType::Int8, i % 2 == 0, false, heads});
       ++i;
     }
     ++i;
   }
   if (t.hasAvx512()) {
     cases.push_back({Scheme::Q4_K, 0, spec::KvType::F16, true, true});
-    for (const Heads &heads : kOthers)
+    for (const Heads &heads : kOthers) {
       cases.push_back({++i % 2 ? Scheme::Q4_K : Scheme::Q5_0, 0, types[i % 3], i % 2 == 1, true, heads});
+      cases.push_back({i % 2 ? Scheme::Q4_K : Scheme::Q5_0, 0, spec::KvType::Int8, i % 2 == 0, true, heads});
+    }
   }
   return cases;
 }
@@ -180,7 +184,8 @@ TEST_P(LinearRopeKv, EqualsTheTwoKernels) {
   for (size_t i = 0; i < cases.size(); ++i) {
     LinearSpec plain = linearSpec(cases[i], tgt), fused = fusedSpec(cases[i], tgt);
     ASSERT_EQ(refuseLinear(fused, tgt), "");
-    ASSERT_EQ(fused.unitPanels(), cases[i].heads.panels);
+    ASSERT_EQ(fused.unitPanels(),
+              cases[i].type == spec::KvType::Int8 ? cases[i].heads.dim / 16 : cases[i].heads.panels);
     std::string n = std::to_string(i);
     KernelBuilder a(set.module(), "linear" + n, tgt);
     emitLinear(a, plain);
@@ -278,6 +283,12 @@ TEST(LinearRopeKvRefusals, Reasons) {
               s.ropeKv->kv.vDim = 16;
               s.n -= 32;
             }).find("units of 2 panels"),
+            std::string::npos);
+  EXPECT_NE(reason([](LinearSpec &s) {
+              s.ropeKv->kv.type = spec::KvType::Int8;
+              s.ropeKv->kv.vDim = 64;
+              s.n += 64;
+            }).find("int8 heads"),
             std::string::npos);
   EXPECT_NE(reason([](LinearSpec &s) { s.n += 16; }).find("fill"), std::string::npos);
   EXPECT_NE(reason([](LinearSpec &s) { s.residual = true; }).find("alone"), std::string::npos);

@@ -28,7 +28,44 @@ const Case cases[] = {
     {2, 1, 80, 32, spec::RopeStyle::Half, spec::KvType::Bf16, true, false},
     {2, 1, 64, 24, spec::RopeStyle::Interleaved, spec::KvType::F16, true, true},
     {3, 1, 16, 0, spec::RopeStyle::Half, spec::KvType::F16, true, false},
+    {9, 3, 64, 64, spec::RopeStyle::Half, spec::KvType::Int8, true, false},
+    {4, 1, 256, 256, spec::RopeStyle::Half, spec::KvType::Int8, false, true},
+    {2, 2, 24, 24, spec::RopeStyle::Interleaved, spec::KvType::Int8, true, true},
+    {2, 1, 80, 20, spec::RopeStyle::Half, spec::KvType::Int8, false, false},
+    {2, 1, 90, 32, spec::RopeStyle::Interleaved, spec::KvType::Int8, true, false},
+    {3, 1, 16, 0, spec::RopeStyle::Half, spec::KvType::Int8, true, false},
 };
+
+/// Makes rows of v, and of k where nothing multiplies them, what quantization meets seldom.
+void extremes(float *k, float *v, int64_t n, bool plain, int row) {
+  for (float *x : {v, plain ? k : v}) {
+    switch (row) {
+    case 0:
+      std::fill(x, x + n, 0.0f);
+      break;
+    case 1:
+      x[n - 1] = std::nanf("");
+      break;
+    case 2:
+      x[0] = -INFINITY;
+      break;
+    case 3:
+      std::fill(x, x + n, -9e-31f);
+      break;
+    case 4:
+      x[n / 2] = 3e38f;
+      break;
+    case 5:
+      std::fill(x, x + n, 1.1e-30f);
+      break;
+    case 6: // ties
+      for (int64_t i = 0; i < n; ++i)
+        x[i] = float(i % 128) - 0.5f;
+      x[n - 1] = 127.0f;
+      break;
+    }
+  }
+}
 
 RopeKvSpec makeSpec(const Case &c) {
   RopeKvSpec s;
@@ -81,6 +118,12 @@ TEST_P(RopeKernels, EqualTheSpecification) {
       RowBuffer fused(rows, q + 2 * kv), qs(rows, q), ks(rows, kv), vs(rows, kv), out(rows, q);
       for (RowBuffer *b : {&fused, &qs, &ks, &vs})
         b->random(batch.rng);
+      if (s.kv.scaled())
+        for (int i = 0; i < rows; ++i)
+          for (int64_t h = 0; h < c.kvHeads; ++h)
+            extremes((c.fused ? fused.row(i) + q : ks.row(i)) + h * c.dim,
+                     (c.fused ? fused.row(i) + q + kv : vs.row(i)) + h * c.dim, c.dim,
+                     !c.rotaryDim && !c.norms, (i + int(h)) % 9);
       Buffer<float> gq(cpu::roundUp(c.dim, 16), 0), gk(cpu::roundUp(c.dim, 16), 0);
       for (int64_t i = 0; i < c.dim; ++i) {
         gq[i] = batch.rng.normal();
@@ -108,10 +151,8 @@ TEST_P(RopeKernels, EqualTheSpecification) {
         uint8_t *page = batch.page(want, s.kv, batch.rowSeq[i], pos);
         for (int64_t h = 0; h < c.kvHeads; ++h) {
           auto k = head(pk + h * c.dim, s.kGamma, gk, s.kEps);
-          for (int64_t d = 0; d < c.dim; ++d) {
-            spec::kvStore(page, s.kv.kIndex(h, d, pos % 16), k[d], c.type);
-            spec::kvStore(page, s.kv.vIndex(h, d, pos % 16), pv[h * c.dim + d], c.type);
-          }
+          spec::kvStoreK(page, s.kv, h, pos % 16, k.data());
+          spec::kvStoreV(page, s.kv, h, pos % 16, pv + h * c.dim);
         }
       }
       ingot_args_v1 args = makeArgs();

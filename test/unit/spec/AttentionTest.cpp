@@ -35,11 +35,25 @@ TEST_P(SpecAttention, MatchesDouble) {
   for (auto &p : pages)
     table.push_back(p.data());
   for (int64_t t = 0; t < c.len; ++t)
-    for (int64_t h = 0; h < c.kvHeads; ++h)
+    for (int64_t h = 0; h < c.kvHeads; ++h) {
+      std::vector<float> k(c.dim), v(c.dim);
       for (int64_t d = 0; d < c.dim; ++d) {
-        spec::kvStore(pages[t / 16].data(), s.kv.kIndex(h, d, t % 16), dist(rng), c.type);
-        spec::kvStore(pages[t / 16].data(), s.kv.vIndex(h, d, t % 16), dist(rng), c.type);
+        k[d] = dist(rng);
+        v[d] = dist(rng);
       }
+      spec::kvStoreK(pages[t / 16].data(), s.kv, h, t % 16, k.data());
+      spec::kvStoreV(pages[t / 16].data(), s.kv, h, t % 16, v.data());
+    }
+  auto key = [&](int64_t t, int64_t h, int64_t d) {
+    const uint8_t *page = table[t / 16];
+    double x = spec::kvLoad(page, s.kv.kIndex(h, d, t % 16), c.type);
+    return s.kv.scaled() ? x * spec::kvScaleK(page, s.kv, h, t % 16) : x;
+  };
+  auto value = [&](int64_t t, int64_t h, int64_t d) {
+    const uint8_t *page = table[t / 16];
+    double x = spec::kvLoad(page, s.kv.vIndex(h, d, t % 16), c.type);
+    return s.kv.scaled() ? x * spec::kvScaleV(page, s.kv, h, t % 16) : x;
+  };
   std::vector<float> q(s.qHeads * c.dim), out(q.size());
   for (int64_t p : {int64_t(0), c.len / 2, c.len - 1}) {
     for (float &x : q)
@@ -52,8 +66,7 @@ TEST_P(SpecAttention, MatchesDouble) {
       for (int64_t k = k0; k <= p; ++k) {
         double acc = 0;
         for (int64_t d = 0; d < c.dim; ++d)
-          acc += double(q[h * c.dim + d]) *
-                 spec::kvLoad(table[k / 16], s.kv.kIndex(h / c.group, d, k % 16), c.type);
+          acc += double(q[h * c.dim + d]) * key(k, h / c.group, d);
         acc *= s.scale;
         if (c.softcap > 0)
           acc = c.softcap * std::tanh(acc / c.softcap);
@@ -65,7 +78,7 @@ TEST_P(SpecAttention, MatchesDouble) {
       for (int64_t d = 0; d < c.dim; ++d) {
         double o = 0;
         for (int64_t k = k0; k <= p; ++k)
-          o += score[k - k0] / sum * spec::kvLoad(table[k / 16], s.kv.vIndex(h / c.group, d, k % 16), c.type);
+          o += score[k - k0] / sum * value(k, h / c.group, d);
         EXPECT_NEAR(out[h * c.dim + d], o, 1e-5) << "p " << p << " head " << h << " d " << d;
       }
     }
@@ -79,7 +92,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SpecAttention,
                                          Case{64, 1, 1, 0, 1300, 0, spec::KvType::F16},
                                          Case{32, 1, 1, 512, 1300, 0, spec::KvType::F32},
                                          Case{32, 1, 1, 1, 70, 0, spec::KvType::F32},
-                                         Case{16, 1, 4, 0, 600, 20.0f, spec::KvType::F32}));
+                                         Case{16, 1, 4, 0, 600, 20.0f, spec::KvType::F32},
+                                         Case{64, 2, 3, 0, 1300, 0, spec::KvType::Int8},
+                                         Case{24, 1, 2, 100, 700, 20.0f, spec::KvType::Int8}));
 
 TEST(SpecAttentionMerge, EmptySegmentsChangeNothing) {
   const float inf = std::numeric_limits<float>::infinity();

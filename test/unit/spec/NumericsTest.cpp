@@ -160,3 +160,57 @@ TEST(SpecKv, EveryElementOfAPageOnce) {
     }
   }
 }
+
+TEST(SpecKv, EveryByteOfAnInt8PageOnce) {
+  spec::KvLayout l{3, 24, 40, spec::KvType::Int8};
+  ASSERT_EQ(l.headBytes(), (24 + 40) * 16 + 2 * 16 * 4);
+  std::vector<uint8_t> page(size_t(l.pageBytes()), 0);
+  std::vector<int> seen(page.size());
+  for (int64_t h = 0; h < 3; ++h)
+    for (int64_t s = 0; s < 16; ++s)
+      for (int64_t d = 0; d < 24 + 40; ++d)
+        ++seen[size_t(d < 24 ? l.kIndex(h, d, s) : l.vIndex(h, d - 24, s))];
+  for (int64_t h = 0; h < 3; ++h)
+    for (int64_t b = 0; b < 64; ++b) {
+      ++seen[size_t(h * l.headBytes() + l.kScales() + b)];
+      ++seen[size_t(h * l.headBytes() + l.vScales() + b)];
+    }
+  for (int n : seen)
+    ASSERT_EQ(n, 1);
+  // A head's bytes are whole cache lines, whatever its width.
+  EXPECT_EQ((spec::KvLayout{1, 5, 2, spec::KvType::Int8}).headBytes(), 256);
+}
+
+TEST(SpecKv, Int8Codes) {
+  int8_t codes[40];
+  std::vector<float> x(40, 0.0f);
+  EXPECT_EQ(spec::kvQuantize(x.data(), 40, codes), 0.0f);
+  for (int8_t c : codes)
+    EXPECT_EQ(c, 0);
+  // Ties to even; the largest magnitude is +-127.
+  x = {127.0f, -127.0f, 0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 126.5f};
+  EXPECT_EQ(spec::kvQuantize(x.data(), 8, codes), 1.0f);
+  const int8_t want[] = {127, -127, 0, 2, 2, 0, -2, 126};
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(codes[i], want[i]) << i;
+  // Half a step is the largest error, at every size of numbers.
+  for (float size : {1e-29f, 1e-6f, 3.0f, 1e20f, 3e38f}) {
+    for (int i = 0; i < 40; ++i)
+      x.resize(40), x[size_t(i)] = std::sin(float(i) * 1.7f) * size;
+    float scale = spec::kvQuantize(x.data(), 40, codes);
+    for (int i = 0; i < 40; ++i)
+      EXPECT_NEAR(double(x[size_t(i)]) / size, double(codes[i]) * scale / size, 0.5001 * scale / size);
+  }
+  // Too small for a scale: zero. Not finite: the scale says so, whichever the place.
+  x.assign(40, 9e-31f);
+  EXPECT_EQ(spec::kvQuantize(x.data(), 40, codes), 0.0f);
+  EXPECT_EQ(codes[3], 0);
+  for (float bad : {std::nanf(""), -std::nanf(""), INFINITY, -INFINITY})
+    for (size_t at : {size_t(0), size_t(17), size_t(39)}) {
+      x.assign(40, 2.0f);
+      x[at] = bad;
+      EXPECT_TRUE(std::isnan(spec::kvQuantize(x.data(), 40, codes)));
+      for (int8_t c : codes)
+        EXPECT_EQ(c, 0);
+    }
+}
