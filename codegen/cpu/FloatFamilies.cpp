@@ -44,7 +44,7 @@ template <class Spec> static void setOutputs(Spec &s, const tile::Outputs &out) 
 }
 
 static spec::KvType kvTypeOf(llvm::StringRef dtype) {
-  return spec::KvType(kvDtypeCode(dtype).value_or(INGOT_KV_F16));
+  return spec::KvType(uint32_t(kvDtypeCode(dtype).value_or(KvF16)));
 }
 
 static spec::KvLayout kvOf(tile::KvAttr kv) {

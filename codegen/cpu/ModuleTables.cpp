@@ -20,6 +20,19 @@ using namespace mlir;
 static_assert(ingot::rt::kMaxSlots == INGOT_MAX_SLOTS && ingot::rt::kMaxWeights == INGOT_MAX_WEIGHTS &&
                   ingot::rt::kKvPage == INGOT_KV_PAGE,
               "rt checks programs against the limits of the ABI");
+static_assert(uint32_t(ingot::KvF32) == INGOT_KV_F32 && uint32_t(ingot::KvF16) == INGOT_KV_F16 &&
+                  uint32_t(ingot::KvBf16) == INGOT_KV_BF16 && uint32_t(ingot::KvInt8) == INGOT_KV_INT8,
+              "types of a cache");
+static constexpr bool sameHeadBytes() {
+  for (uint32_t dtype : {INGOT_KV_F32, INGOT_KV_F16, INGOT_KV_BF16, INGOT_KV_INT8})
+    for (int64_t dim : {1, 24, 64, 128, 256})
+      for (int64_t vDim : {2, 24, 80, 128})
+        if (ingot::kvHeadBytes(ingot::KvDtypeCode(dtype), dim, vDim) !=
+            int64_t(ingot_kv_head_bytes(dtype, uint64_t(dim), uint64_t(vDim))))
+          return false;
+  return true;
+}
+static_assert(sameHeadBytes(), "bytes of a page");
 static_assert(int(ingot::rt::TapKind::Embed) == INGOT_TAP_EMBED &&
                   int(ingot::rt::TapKind::Layer) == INGOT_TAP_LAYER &&
                   int(ingot::rt::TapKind::Norm) == INGOT_TAP_NORM,
@@ -212,7 +225,7 @@ private:
   LogicalResult kvLayers() {
     SmallVector<Row> rows;
     for (auto layer : planned.getOps<rt::KvLayerOp>()) {
-      int64_t dtype = *kvDtypeCode(layer.getDtype());
+      int64_t dtype = *ingot::kvDtypeCode(layer.getDtype());
       rows.push_back({Val::u32(layer.getHeads()), Val::u32(layer.getDim()), Val::u32(layer.getVDim()),
                       Val::u32(dtype), Val::u32(layer.getWindow()), Val::u32(0),
                       Val::u64(layer.getPageBytes())});

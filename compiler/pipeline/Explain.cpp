@@ -24,7 +24,7 @@ std::string printed(mlir::Attribute attribute) {
 
 /// Of all heads of one token, scales included.
 int64_t kvTokenBytes(tile::KvAttr kv) {
-  return kvPageBytes(kv.getDtype(), kv.getHeads(), kv.getDim(), kv.getVDim()) / INGOT_KV_PAGE;
+  return kvPageBytes(kv.getDtype(), kv.getHeads(), kv.getDim(), kv.getVDim()) / 16;
 }
 
 /// Activation bytes that one row of a launch reads and writes; slots of attention states are left out, their

@@ -152,7 +152,12 @@ enum { INGOT_KV_F32 = 0, INGOT_KV_F16 = 1, INGOT_KV_BF16 = 2, INGOT_KV_INT8 = 3 
 
 /* Bytes of one kv head in a page: K as [dim][16], then V as [16][v_dim]. INGOT_KV_INT8: int8 codes, behind V the f32
  * scales of the tokens' K [16] and of their V [16] (a value is code * scale), rounded up to 64. */
-static inline uint64_t ingot_kv_head_bytes(uint32_t dtype, uint64_t dim, uint64_t v_dim) {
+#ifdef __cplusplus
+constexpr
+#else
+static inline
+#endif
+uint64_t ingot_kv_head_bytes(uint32_t dtype, uint64_t dim, uint64_t v_dim) {
   uint64_t elements = (dim + v_dim) * INGOT_KV_PAGE;
   if (dtype == INGOT_KV_INT8)
     return (elements + 2 * 4 * INGOT_KV_PAGE + 63) / 64 * 64;

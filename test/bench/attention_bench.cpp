@@ -45,9 +45,9 @@ struct Shape {
   int64_t kvHeads, group, dim, past, rows;
 };
 
-static void attention(const target::Target &tgt, const Shape &c, int64_t itemVectors) {
+static void attention(const target::Target &tgt, const Shape &c, spec::KvType type, int64_t itemVectors) {
   AttentionCore core;
-  core.kv = {c.kvHeads, c.dim, c.dim, spec::KvType::F16};
+  core.kv = {c.kvHeads, c.dim, c.dim, type};
   core.qHeads = c.kvHeads * c.group;
   core.scale = 1.0f / std::sqrt(float(c.dim));
   const int64_t D = core.qHeads * c.dim, segments = (c.past + c.rows + 511) / 512;
@@ -89,8 +89,14 @@ static void attention(const target::Target &tgt, const Shape &c, int64_t itemVec
   for (int64_t i = 0; i < pages; ++i)
     table.push_back(int32_t(i));
   Buffer<uint8_t> cache(pages * core.kv.pageBytes(), 0);
-  for (int64_t i = 0; i < pages * core.kv.pageBytes() / 2; ++i)
-    spec::kvStore(cache.data(), i, float(i % 97) * 0.02f - 1, spec::KvType::F16);
+  std::vector<float> head(size_t(c.dim));
+  for (int64_t i = 0; i < pages * spec::kKvPage * c.kvHeads; ++i) {
+    for (int64_t d = 0; d < c.dim; ++d)
+      head[size_t(d)] = float((i * c.dim + d) % 97) * 0.02f - 1;
+    uint8_t *page = cache.data() + i / c.kvHeads / spec::kKvPage * core.kv.pageBytes();
+    spec::kvStoreK(page, core.kv, i % c.kvHeads, i / c.kvHeads % spec::kKvPage, head.data());
+    spec::kvStoreV(page, core.kv, i % c.kvHeads, i / c.kvHeads % spec::kKvPage, head.data());
+  }
   Buffer<float> q(c.rows * roundUp(D, 16), 0), out(c.rows * roundUp(D, 16));
   Random r(1);
   for (float &x : q)
@@ -109,8 +115,9 @@ static void attention(const target::Target &tgt, const Shape &c, int64_t itemVec
   args.scratch = scratch.data();
   auto report = [&](const char *kernel, double us) {
     double macs = keys * double(core.qHeads * c.dim * 2);
-    std::printf("%-10s %-24s %10.1f us  %6.1f mac/ns  %6.1f GB/s of cache\n", kernel, c.name, us,
-                macs / us * 1e-3, double(len * core.kv.pageBytes() / 16) / us * 1e-3);
+    std::printf("%-10s %-24s %-5s %10.1f us  %6.1f mac/ns  %6.1f GB/s of cache\n", kernel, c.name,
+                type == spec::KvType::Int8 ? "int8" : "f16", us, macs / us * 1e-3,
+                double(len * core.kv.pageBytes() / 16) / us * 1e-3);
   };
   if (c.rows > 8) {
     args.slot[0] = q.data();
@@ -211,7 +218,8 @@ int main(int argc, char **argv) {
       {"9/3 of 64, 2nd chunk", 3, 3, 64, 512, 512},
   };
   for (const Shape &s : shapes)
-    attention(*tgt, s, argc > 2 ? std::atoi(argv[2]) : 0);
+    for (spec::KvType type : {spec::KvType::F16, spec::KvType::Int8})
+      attention(*tgt, s, type, argc > 2 ? std::atoi(argv[2]) : 0);
   rows(*tgt, 576, 1, 1);
   rows(*tgt, 576, 512, 12);
   rows(*tgt, 2048, 1, 1);

@@ -81,6 +81,19 @@ def test_tiny(tiny_pack, scratch):
     compare(tiny_pack, file, scratch, 17)
 
 
+def test_tiny_with_an_int8_cache(tiny_pack, scratch):
+    pack = scratch / "int8.ipk"
+    support.ingot("compile", conftest.GOLDEN / "models/llama", "-o", pack, "--emit=pack", "--kv=int8",
+                  f"--target={','.join(support.VARIANTS)}")
+    # 3 layers of 2 heads of 16 values: 16 tokens of K and V, and in int8 their scales.
+    pages = [json.loads(support.ingot("inspect", path, "--json").out)["plan"]["kv_page_bytes"]
+             for path in (tiny_pack, pack)]
+    assert pages == [3 * 2 * 16 * 32 * 2, 3 * 2 * 16 * (32 + 2 * 4)]
+    file = scratch / "requests.jsonl"
+    file.write_text(requests(chat=True, longest=40, tokens=24))
+    compare(pack, file, scratch, 17)
+
+
 def test_smollm2(smollm2, scratch):
     file = scratch / "requests.jsonl"
     file.write_text(requests(chat=True, longest=130, tokens=18))

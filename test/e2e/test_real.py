@@ -40,9 +40,10 @@ def verify(name, kernels):
 
 def perplexity(name, kernels):
     model = conftest.real_model(name)
-    path = model.file if kernels == "ref" else model.compiled()[0]
+    path = model.compiled()[0] if kernels == "native" else model.file
+    options = {"native": [], "ref": ["--kernels=ref"], "int8": ["--kv=int8"]}[kernels]
     return support.ingot("eval", path, "--perplexity", text_file(), "--ctx", "512", "--chunks", CHUNKS, "--json", "-q",
-                         *(["--kernels=ref"] if kernels == "ref" else []), check=False, timeout=600)
+                         *options, check=False, timeout=600)
 
 
 @pytest.mark.parametrize("kernels", ["native", "ref"])
@@ -53,9 +54,10 @@ def test_reference(name, kernels):
     assert result.status == 0, str(result)
 
 
-@pytest.mark.parametrize("kernels", ["native", "ref"])
+@pytest.mark.parametrize("kernels", ["native", "ref", "int8"])
 @pytest.mark.parametrize("name", ["smollm2", "gemma3"])
 def test_perplexity(name, kernels):
+    """int8: native kernels whose cache is in int8, within the bound of those with f16."""
     result = perplexity(name, kernels)
     assert result.status == 0, str(result)
     measured = json.loads(result.out)

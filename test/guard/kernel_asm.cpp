@@ -143,6 +143,12 @@ void attentions(Emission &e) {
     merge.layout = split.layout;
     merge.outRows = RowsRef{1, D};
     e.kernel("attn_merge" + suffix, [&](KernelBuilder &k) { emitAttnMerge(k, merge); });
+    AttentionSpec wholeInt8 = whole;
+    wholeInt8.core.kv.type = spec::KvType::Int8;
+    e.kernel("attention_int8" + suffix, [&](KernelBuilder &k) { emitAttention(k, wholeInt8); });
+    AttnSplitSpec splitInt8 = split;
+    splitInt8.core = wholeInt8.core;
+    e.kernel("attn_split_int8" + suffix, [&](KernelBuilder &k) { emitAttnSplit(k, splitInt8); });
   }
 }
 

@@ -4,8 +4,8 @@
 // p). q is multiplied by the scale first. Keys are walked in segments of 512 and blocks of 64 absolute
 // positions; those without a visible key are skipped. Inside a segment, online softmax in block order from a
 // fresh state; segments are merged in ascending order; the result is fl(O / L) + 0 (the addition turns -0
-// into +0, so that the sign of a zero does not tell how many masked keys a kernel visited). In an int8 cache the
-// chains run over codes: a finished score is multiplied by the scale of the key's K (before softcap), a
+// into +0, so that the sign of a zero does not tell how many masked keys a kernel visited). In an int8 cache
+// the chains run over codes: a finished score is multiplied by the scale of the key's K (before softcap), a
 // probability by that of its V (the sum of probabilities is of those not multiplied).
 //
 //===----------------------------------------------------------------------------------------------------===//

@@ -28,7 +28,8 @@ class Model:
         else:
             sys.exit(f"{file}: no folder of {args.references} is about this file (sha256 {digest})")
         binary = os.path.join(work, "model")
-        subprocess.run([args.ingot, "compile", file, "-o", binary, "-q", "--target", args.target], check=True)
+        subprocess.run([args.ingot, "compile", file, "-o", binary, "-q", "--target", args.target, "--kv", args.kv],
+                       check=True)
         options = ["-q", "-t", str(args.threads)]
         self.ref = Ingot(args.ingot, ["--kernels=ref", *options], work, [file])
         self.native = Ingot(binary, options + (["--isa", args.isa] if args.isa else []), work)

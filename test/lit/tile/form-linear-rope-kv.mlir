@@ -241,7 +241,6 @@ llm.step @m4(%ids: tensor<?xi32>, %b: !llm.batch) -> tensor<?x96xf32> attributes
 // CHECK: tile.kernel @p2_linear linear
 // CHECK: tile.kv_store {{.*}}dtype = "int8"
 // CHECK-NOT: rope_kv
-// PAIRS-LABEL: llm.config "t"
 // PAIRS: tile.kernel @{{.*}} rope_kv {{.*}} refused = ["rope_kv of the projection: slower"]
 llm.config "t" arch "t" kv int8 {hidden = 64 : i64, layers = 1 : i64, max_context = 128 : i64, vocab = 96 : i64}
 llm.param @tok : !qfmt.packed<96x64, f16, row> from f16 [#llm.ext<0, 0, 12288>] rows [96]

@@ -263,7 +263,7 @@ TEST_P(AttentionKernels, HotLoopsDoNotSpill) {
   } const cases[] = {
       {64, spec::KvType::F16}, {256, spec::KvType::F16}, {64, spec::KvType::Int8}, {256, spec::KvType::Int8}};
   for (const auto &[dim, type] : cases) {
-    const int64_t perLoop = type == spec::KvType::Int8 ? 4 : 1; // columns of K in the loop of scores
+    const int64_t perLoop = type == spec::KvType::Int8 ? 4 : 2; // columns of K in the loop of scores
     AttentionSpec a;
     a.core = makeCore({3, 3, dim, 0, type, 0, 0});
     a.q = {0, 9 * dim};

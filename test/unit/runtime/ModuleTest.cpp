@@ -66,6 +66,14 @@ TEST(ModuleCheck, NamesWhatIsWrong) {
   expect(refusal([](Copy &c) { c.kernels[2].fn = nullptr; }), "kernel 2");
   expect(refusal([](Copy &c) { c.kv[1].page_bytes -= 64; }), "kv layer 1");
   expect(refusal([](Copy &c) { c.kv[0].dtype = 7; }), "kv layer 0");
+  // In int8 a head has its scales too: 2 of 4 bytes for each of 16 tokens.
+  auto int8 = [](Copy &c, uint64_t less) {
+    ingot_kv_layer_v1 &l = c.kv[0];
+    l.dtype = INGOT_KV_INT8;
+    l.page_bytes = (uint64_t(l.heads) * (16 * (l.dim + l.v_dim) + 128) + 63) / 64 * 64 - less;
+  };
+  expect(refusal([&](Copy &c) { int8(c, 0); }), "accepted");
+  expect(refusal([&](Copy &c) { int8(c, 64); }), "kv layer 0");
   expect(refusal([](Copy &c) { c.params[3].offset = c.module.weight_bytes; }), "param 3");
   expect(refusal([](Copy &c) { c.programs[0].min_rows = 2; }), "rows 2..1");
   expect(refusal([](Copy &c) { c.programs[2].min_rows = 6; }), "gap after 4");
