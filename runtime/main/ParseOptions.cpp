@@ -452,11 +452,12 @@ private:
     CLI::App *tune =
         command(Command::Tune, "tune",
                 "time the schedules of each kernel on this machine, for --tune of other commands");
-    model(tune);
+    tune->add_option("MODEL", l.model, "a .gguf file (of a split one the first) or a Hugging Face directory")
+        ->required();
     tune->add_option("-o,--output", options.tune.output,
                      "profile to write; what it has already is not timed again")
         ->required();
-    tune->add_option("--isa", l.isa, "tune this CPU variant: avx2, avx512, vnni, amx (default: the best)");
+    tune->add_option("--isa", l.isa, "tune this CPU variant (default: the best that runs here)");
     tune->add_option("-t,--threads", l.threads, "worker threads (default: usable cores)")
         ->check(CLI::Range(1, 256));
     tune->add_option("--seconds", options.tune.seconds,
@@ -466,7 +467,7 @@ private:
     kvAndNumerics(tune);
     tune->add_option("--config", l.configFile, "name of the configuration in a Hugging Face directory");
     timings(tune);
-    output(tune);
+    tune->add_flag("-q,--quiet", options.quiet, "no progress");
   }
 
   bool binary;
