@@ -43,6 +43,19 @@ int ingot::cpu::codeBits(qfmt::Scheme s) {
   }
 }
 
+/// What `ingot tune` found for 16-bit weights in real steps of 512-bit targets (two EPYC cores; K of 576 to
+/// 3072): the processor fetches few long streams by itself better than the kernel asks for them.
+static void adjustHalfWeights(const LinearSpec &s, LinearSchedule &r) {
+  if (s.rows <= 2 && s.rows > 0 && s.k >= 1024) {
+    r.prefetch = 0;
+  } else if (s.rows == 1) {
+    r.panels = s.gate ? 8 : 1; // short panels: one after the other is one long stream
+  } else if (s.rows == 8) {
+    r.rows = s.gate ? 4 : 8;
+    r.panels = s.gate ? 4 : 1;
+  }
+}
+
 LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const target::Target &t) {
   LinearSchedule r;
   bool wide = t.hasAvx512();
@@ -57,6 +70,10 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
     if (!wide && s.gate && r.rows > 2)
       r.rows = rows == 0 ? 3 : 2;
     r.prefetch = rows == 0 ? 0 : 4096;
+    // Dots of rounded activations keep what they were measured with.
+    bool isRounded = s.fast && s.scheme == qfmt::Scheme::BF16 && t.hasBf16Dot();
+    if (wide && s.scheme != qfmt::Scheme::F32 && !isRounded)
+      adjustHalfWeights(s, r);
     if (rows == 0) // the chunk's activations stay in L2 while the panels pass
       r.chunk = floatInBlocks(s, t)
                     ? std::clamp<int64_t>(393216 / (s.inStrideBytes() * r.rows), 2, 16) * r.rows
