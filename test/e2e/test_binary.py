@@ -50,6 +50,7 @@ def test_object_code_size(smollm2, scratch):
     assert sizes[isa] == size and all(10_000 < s < 1_000_000 for s in sizes.values())
 
 
+@pytest.mark.skipif(support.SANITIZED, reason="sanitizers put paths into their descriptions")
 def test_reproducible(scratch, tiny_directory, tiny_binary):
     """The same bytes again, from another working directory and from a copy of the model elsewhere."""
     target = f"--target={','.join(support.VARIANTS)}"
@@ -175,6 +176,7 @@ def test_damaged_binary(scratch, tiny_binary, tiny_pack):
                 assert 0 <= result.status <= 125, str(result)
 
 
+@pytest.mark.skipif(support.SANITIZED, reason="sanitizers take time and memory")
 def test_compile_time_and_memory(smollm2):
     """Within what is promised, doubled for a busy machine."""
     output = conftest.SCRATCH / "timed"

@@ -15,6 +15,8 @@ C99 = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 
 @pytest.fixture(autouse=True)
 def libraries():
+    if support.SANITIZED:
+        pytest.skip("a program of sanitized libraries has to be sanitized as well")
     if not COMPILER:
         pytest.skip("no C compiler is installed")
     assert (LIB / "libingot.so").exists() and (INCLUDE / "ingot/ingot.h").exists(), "the libraries are not built"
