@@ -78,7 +78,7 @@ LogicalResult ingot::cpu::emitLinearFamily(tile::KernelOp kernel, KernelBuilder 
   tile::ScheduleAttr schedule = *kernel.getSchedule();
   s.schedule.dot = *dot;
   // The body says which dot it is; whether it was allowed was decided when the kernel was selected.
-  s.fast = *dot == DotKind::Bf16 || *dot == DotKind::AmxBf16;
+  s.fast = tile::roundsActivations(d->kind);
   s.schedule.lanes = d->w.isFloat() ? 16 : schedule.getVector() / 4;
   s.schedule.panels = schedule.getPanels();
   s.schedule.rows = schedule.getRows();
@@ -147,6 +147,14 @@ void ingot::cpu::answerLinear(const KernelQuery &q, const target::Target &t, Ker
     }
   }
   llvm::SmallVector<LinearSchedule, 2> usual = linearSchedules(s, t);
+  if (s.fast && s.scheme == qfmt::Scheme::BF16 && usual.front().dot == DotKind::Fma) {
+    LinearSpec dots = s; // fast numerics were asked for and do not apply: say why
+    dots.schedule = usual.front();
+    dots.schedule.dot = t.hasAmxBf16() ? DotKind::AmxBf16 : DotKind::Bf16;
+    dots.schedule.panels = 2;
+    answer.refused.push_back(std::string("linear ") + dotName(dots.schedule.dot) + ": " +
+                             refuseLinear(dots, t));
+  }
   std::vector<LinearSchedule> schedules(usual.begin(), usual.end());
   if (q.allSchedules)
     schedules = allLinearSchedules(s, t);

@@ -157,10 +157,13 @@ public:
     Value codes = k.gep(rounded, capacity * roundedStrideBytes(spec));
     Value unitRows = k.gep(k.scratch(), unitRowsOffset(spec));
     roundRows(row0, rowEnd, rounded);
+    // Whole pairs of tiles, but no more of them than there are rows.
+    Value computed = spec.rows > 0 ? k.c64(capacity) : k.mul(k.div(k.add(count, 31), k.c64(32)), 32);
     auto flight = [&](const Flight &f) {
       const int64_t panels = f.panels;
       Value zero = k.splat(k.f32v(), 0);
-      k.forLoop(0, capacity * panels * 64, 64, [&](Value at) { k.storeAt(zero, sums, at, 64); });
+      k.forLoop(k.c64(0), k.mul(computed, panels), 1,
+                [&](Value i) { k.storeAt(zero, sums, k.mul(i, 64), 64); });
       products.unpack(panelBases(f), codes);
       products.run(rounded, xStride, codes, panels, sums, count);
       storeSums(f, sums, count, row0, unitRows);

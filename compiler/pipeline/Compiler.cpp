@@ -18,6 +18,7 @@
 #include "dialects/KvDtype.h"
 #include "dialects/llm/Llm.h"
 #include "dialects/rt/Rt.h"
+#include "dialects/tile/Describe.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
@@ -383,7 +384,7 @@ std::string Compiler::Implementation::fastRemark() {
     for (tile::KernelOp kernel : variant.module->getOps<tile::KernelOp>())
       kernel.walk([&](tile::DotOp dot) {
         ++all;
-        rounding += dot.getKind() == tile::DotKind::Bf16 || dot.getKind() == tile::DotKind::AmxBf16;
+        rounding += tile::roundsActivations(dot.getKind());
       });
     text += (text.empty() ? "" : ", ") + variant.isa + ": " + std::to_string(rounding) + " of " +
             std::to_string(all) + " matrix kernels round activations to bf16";

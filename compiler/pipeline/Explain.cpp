@@ -63,7 +63,7 @@ void describeWork(tile::KernelOp kernel, json::Object &object) {
       json::Object{{"unit", tile::stringifyGridUnit(grid.getUnit()).str()}, {"count", grid.getCount()}};
   if (kernel.getFamily() == tile::Family::Linear)
     if (auto linear = tile::describeLinear(kernel); mlir::succeeded(linear))
-      object["dot"] = linear->act ? "int8" : linear->kind == tile::DotKind::Fma ? "f32" : "bf16";
+      object["dot"] = linear->act ? "int8" : tile::roundsActivations(linear->kind) ? "bf16" : "f32";
   if (kernel.getFamily() == tile::Family::Attention || kernel.getFamily() == tile::Family::AttnSplit)
     if (auto attention = tile::describeAttention(kernel); mlir::succeeded(attention)) {
       tile::KvAttr kv = attention->kv;

@@ -15,6 +15,9 @@
 
 namespace ingot::tile {
 
+/// Dots that round f32 activations to bf16 (--numerics=fast).
+inline bool roundsActivations(DotKind kind) { return kind == DotKind::Bf16 || kind == DotKind::AmxBf16; }
+
 /// Columns offset .. offset + width - 1 of f32 rows in a slot; stride in floats.
 struct Columns {
   int slot = -1;

@@ -1,5 +1,6 @@
 //===- TileOps.cpp - verifiers and syntax of the ops inside a kernel -------------------------------===//
 #include "dialects/EnumWords.h"
+#include "dialects/tile/Describe.h"
 #include "dialects/tile/Tile.h"
 
 #include "mlir/IR/Builders.h"
@@ -100,7 +101,7 @@ LogicalResult DotOp::verify() {
     return emitOpError() << "scheme " << w.getSchemeAttr().schemeName()
                          << (w.isFloat() ? " takes f32 rows" : " takes quantized activations") << ", not "
                          << getX().getType();
-  bool ofBf16 = getKind() == DotKind::Bf16 || getKind() == DotKind::AmxBf16;
+  bool ofBf16 = roundsActivations(getKind());
   bool ofFloats = getKind() == DotKind::Fma || ofBf16;
   if ((getKind() != DotKind::Undecided && ofFloats != w.isFloat()) ||
       (ofBf16 && w.getScheme() != qfmt::Scheme::BF16))

@@ -125,34 +125,24 @@ __attribute__((target("avx2"))) void dotMaddubs256(long rounds) {
   sink = sink | sum;
 }
 
-__attribute__((target("avx512f"))) void fma512(long rounds) {
-  __m512 acc[16], a = _mm512_set1_ps(0.5f), b = _mm512_set1_ps(0.25f);
-  for (__m512 &x : acc)
-    x = _mm512_setzero_ps();
-  for (long i = 0; i < rounds; ++i)
-#pragma GCC unroll 16
-    for (__m512 &x : acc)
-      asm("vfmadd231ps %2, %1, %0" : "+v"(x) : "v"(a), "v"(b));
-  float sum = 0;
-  for (__m512 &x : acc)
-    sum += _mm512_reduce_add_ps(x);
-  sink = sink | static_cast<uint64_t>(sum);
-}
-
-__attribute__((target("avx512f,avx512bf16"))) void dotBf16(long rounds) {
-  __m512 acc[16];
-  __m512i a = _mm512_set1_epi16(0x3F00), b = a;
-  for (__m512 &x : acc)
-    x = _mm512_setzero_ps();
-  for (long i = 0; i < rounds; ++i)
-#pragma GCC unroll 16
-    for (__m512 &x : acc)
-      asm("vdpbf16ps %2, %1, %0" : "+v"(x) : "v"(a), "v"(b));
-  float sum = 0;
-  for (__m512 &x : acc)
-    sum += _mm512_reduce_add_ps(x);
-  sink = sink | static_cast<uint64_t>(sum);
-}
+/// void name(long rounds): `instruction` on f32 sums of 512 bits. A macro, because assembly and target are
+/// literals.
+#define INGOT_FLOAT_PEAK_512(name, features, instruction)                                                    \
+  __attribute__((target(features))) void name(long rounds) {                                                 \
+    __m512 acc[16], a = _mm512_set1_ps(0.5f), b = _mm512_set1_ps(0.25f);                                     \
+    for (__m512 &x : acc)                                                                                    \
+      x = _mm512_setzero_ps();                                                                               \
+    for (long i = 0; i < rounds; ++i)                                                                        \
+      _Pragma("GCC unroll 16") for (__m512 &x : acc) asm(instruction " %2, %1, %0" : "+v"(x) : "v"(a),       \
+                                                         "v"(b));                                            \
+    float sum = 0;                                                                                           \
+    for (__m512 &x : acc)                                                                                    \
+      sum += _mm512_reduce_add_ps(x);                                                                        \
+    sink = sink | static_cast<uint64_t>(sum);                                                                \
+  }
+INGOT_FLOAT_PEAK_512(fma512, "avx512f", "vfmadd231ps")
+INGOT_FLOAT_PEAK_512(dotBf16, "avx512f,avx512bf16", "vdpbf16ps")
+#undef INGOT_FLOAT_PEAK_512
 
 __attribute__((target("avx2,fma"))) void fma256(long rounds) {
   __m256 acc[12], a = _mm256_set1_ps(0.5f), b = _mm256_set1_ps(0.25f);

@@ -1,5 +1,6 @@
 // RUN: ingot-opt %s --tile-select=isa=avx512bf16 | FileCheck %s --check-prefix=DOTS
 // RUN: ingot-opt %s --tile-select=isa=vnni | FileCheck %s --check-prefix=FMA
+// RUN: ingot-opt %s --tile-select=isa=vnni | FileCheck %s --check-prefix=VNNI
 // RUN: sed 's/, numerics = #llm.numerics<fast>//' %s | ingot-opt --tile-select=isa=avx512bf16 | FileCheck %s --check-prefix=FMA
 
 // Under fast numerics bf16 weights meet rounded activations where the target has dots for them, in all classes; other
@@ -11,6 +12,8 @@ llm.config "t" arch "llama" kv f16 {hidden = 64 : i64, layers = 1 : i64, max_con
 // DOTS: reason = "linear bf16
 // DOTS: tile.dot bf16
 // FMA-LABEL: tile.kernel @one
+// VNNI-LABEL: tile.kernel @one
+// VNNI-SAME: refused = ["linear bf16: target vnni has no AVX512-BF16"]
 // FMA: tile.dot fma
 tile.kernel @one linear ins(%x: !tile.rows<64>) outs(%y: !tile.rows<64>) weights(%w: !qfmt.packed<64x64, bf16, row>)
     attributes {domain = #tile.domain<rows>, rows = 1 : i64} {

@@ -171,6 +171,14 @@ TEST_P(AttentionKernels, EqualTheSpecification) {
   }
 }
 
+/// Builds one kernel, "k".
+static void buildAttention(KernelSet &set, const target::Target &tgt, const AttentionSpec &a) {
+  KernelBuilder k(set.module(), "k", tgt);
+  emitAttention(k, a);
+  k.finish();
+  ASSERT_EQ(set.build(), "");
+}
+
 // Each item is done by one part only, and all parts together do all items.
 TEST_P(AttentionKernels, PartsShareTheWork) {
   INGOT_NEED_TARGET();
@@ -179,12 +187,7 @@ TEST_P(AttentionKernels, PartsShareTheWork) {
   a.core = makeCore(shapes[0]);
   a.q = {0, 576};
   a.outRows = RowsRef{1, 576};
-  {
-    KernelBuilder k(set.module(), "k", tgt);
-    emitAttention(k, a);
-    k.finish();
-  }
-  ASSERT_EQ(set.build(), "");
+  ASSERT_NO_FATAL_FAILURE(buildAttention(set, tgt, a));
   Batch batch({{0, 300}, {40, 1}, {200, 90}}, 1);
   std::vector<uint8_t> cache = batch.randomCache(a.core.kv, 1.0f);
   RowBuffer q(batch.rows(), 576);
@@ -222,12 +225,7 @@ TEST_P(AttentionKernels, NoNumbersStayWithTheirToken) {
   a.core = makeCore({1, 3, 64, 0, spec::KvType::Int8, 0, 0});
   a.q = {0, 192};
   a.outRows = RowsRef{1, 192};
-  {
-    KernelBuilder k(set.module(), "k", tgt);
-    emitAttention(k, a);
-    k.finish();
-  }
-  ASSERT_EQ(set.build(), "");
+  ASSERT_NO_FATAL_FAILURE(buildAttention(set, tgt, a));
   for (bool inK : {true, false}) {
     Batch batch({{0, 40}}, 1);
     std::vector<uint8_t> cache = batch.randomCache(a.core.kv, 1.0f);

@@ -4,7 +4,7 @@
 #include "codegen/cpu/Linear.h"
 #include "codegen/cpu/spec/Quantize.h"
 #include "dialects/qfmt/schemes/Schemes.h"
-#include "test/unit/kernels/Harness.h"
+#include "test/unit/kernels/LinearTestUtil.h"
 
 #include <gtest/gtest.h>
 
@@ -196,12 +196,7 @@ private:
 
 void check(const target::Target &t, const std::vector<Case> &cases) {
   KernelSet set(t);
-  for (const Case &c : cases) {
-    ASSERT_EQ(refuseLinear(c.spec, t), "") << c.name;
-    KernelBuilder k(set.module(), c.name, t);
-    emitLinear(k, c.spec);
-    k.finish();
-  }
+  ASSERT_NO_FATAL_FAILURE(emitLinears(set, t, cases));
   ASSERT_EQ(set.build(), "");
   for (const Case &c : cases) {
     Checker checker(c, set.kernel(c.name));

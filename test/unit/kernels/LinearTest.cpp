@@ -3,7 +3,7 @@
 #include "codegen/cpu/Embed.h"
 #include "codegen/cpu/spec/Quantize.h"
 #include "dialects/qfmt/schemes/Schemes.h"
-#include "test/unit/kernels/Harness.h"
+#include "test/unit/kernels/LinearTestUtil.h"
 
 #include <gtest/gtest.h>
 
@@ -226,6 +226,19 @@ std::vector<Case> casesOf(Scheme scheme, const target::Target &t) {
   return cases;
 }
 
+/// Builds what was emitted and checks each case: an M class with all its rows, the chunk class with each of
+/// `chunkRows`; in 1 to `mostParts` parts.
+void checkAll(KernelSet &set, const std::vector<Case> &cases, const std::vector<uint32_t> &chunkRows,
+              uint32_t mostParts) {
+  ASSERT_EQ(set.build(), "");
+  for (const Case &c : cases) {
+    Checker checker(c, set.kernel(c.name));
+    for (uint32_t rows : c.spec.rows ? std::vector<uint32_t>{uint32_t(c.spec.rows)} : chunkRows)
+      for (uint32_t parts = 1; parts <= mostParts; ++parts)
+        ASSERT_NO_FATAL_FAILURE(checker.run(rows, parts));
+  }
+}
+
 class Linear : public testing::TestWithParam<std::tuple<const char *, int>> {};
 
 TEST_P(Linear, EqualsTheSpecificationBitForBit) {
@@ -235,12 +248,7 @@ TEST_P(Linear, EqualsTheSpecificationBitForBit) {
   Scheme scheme = static_cast<Scheme>(std::get<1>(GetParam()));
   std::vector<Case> cases = casesOf(scheme, t);
   KernelSet set(t);
-  for (const Case &c : cases) {
-    ASSERT_EQ(refuseLinear(c.spec, t), "") << c.name;
-    KernelBuilder k(set.module(), c.name, t);
-    emitLinear(k, c.spec);
-    k.finish();
-  }
+  ASSERT_NO_FATAL_FAILURE(emitLinears(set, t, cases));
   ASSERT_EQ(set.build(), "");
   for (const Case &c : cases) {
     ingot_kernel_fn fn = set.kernel(c.name);
@@ -278,23 +286,8 @@ TEST(LinearBf16, EqualsItsSpecificationBitForBit) {
       cases.push_back(c);
     }
   KernelSet set(t);
-  for (const Case &c : cases) {
-    ASSERT_EQ(refuseLinear(c.spec, t), "") << c.name;
-    KernelBuilder k(set.module(), c.name, t);
-    emitLinear(k, c.spec);
-    k.finish();
-  }
-  ASSERT_EQ(set.build(), "");
-  for (const Case &c : cases) {
-    Checker checker(c, set.kernel(c.name));
-    for (uint32_t rows : c.spec.rows ? std::vector<uint32_t>{uint32_t(c.spec.rows)}
-                                     : std::vector<uint32_t>{1, 2, 5, 12, 29, 200, 205})
-      for (uint32_t parts = 1; parts <= 2; ++parts) {
-        checker.run(rows, parts);
-        if (HasFatalFailure())
-          return;
-      }
-  }
+  ASSERT_NO_FATAL_FAILURE(emitLinears(set, t, cases));
+  checkAll(set, cases, {1, 2, 5, 12, 29, 200, 205}, 2);
 }
 
 // By tiles: with the products as loops here, with the instructions where the machine has them.
@@ -313,27 +306,12 @@ TEST(LinearBf16, TilesEqualTheirSpecificationBitForBit) {
         cases.push_back(c);
       }
     KernelSet set(t);
-    for (const Case &c : cases) {
-      ASSERT_EQ(refuseLinear(c.spec, t), "") << c.name;
-      KernelBuilder k(set.module(), c.name, t);
-      emitLinear(k, c.spec);
-      k.finish();
-    }
+    ASSERT_NO_FATAL_FAILURE(emitLinears(set, t, cases));
     if (!hostRuns(t)) {
       EXPECT_NE(set.assembly().find("tdpbf16ps"), std::string::npos) << name;
       continue;
     }
-    ASSERT_EQ(set.build(), "");
-    for (const Case &c : cases) {
-      Checker checker(c, set.kernel(c.name));
-      for (uint32_t rows : c.spec.rows ? std::vector<uint32_t>{uint32_t(c.spec.rows)}
-                                       : std::vector<uint32_t>{1, 2, 17, 32, 75, 200})
-        for (uint32_t parts = 1; parts <= 2; ++parts) {
-          checker.run(rows, parts);
-          if (HasFatalFailure())
-            return;
-        }
-    }
+    ASSERT_NO_FATAL_FAILURE(checkAll(set, cases, {1, 2, 17, 32, 75, 200}, 2));
   }
 }
 
@@ -391,11 +369,7 @@ TEST_P(LinearSchedules, GiveTheSameBits) {
     }
   ASSERT_GT(cases.size(), 12u);
   KernelSet set(t);
-  for (const Case &c : cases) {
-    KernelBuilder k(set.module(), c.name, t);
-    emitLinear(k, c.spec);
-    k.finish();
-  }
+  ASSERT_NO_FATAL_FAILURE(emitLinears(set, t, cases));
   ASSERT_EQ(set.build(), "");
   for (const Case &c : cases)
     for (uint32_t rows :
@@ -426,22 +400,8 @@ TEST(LinearAmx, EqualsTheSpecificationInSoftware) {
       }
     ASSERT_FALSE(cases.empty());
     KernelSet set(t);
-    for (const Case &c : cases) {
-      ASSERT_EQ(refuseLinear(c.spec, t), "") << c.name;
-      KernelBuilder k(set.module(), c.name, t);
-      emitLinear(k, c.spec);
-      k.finish();
-    }
-    ASSERT_EQ(set.build(), "");
-    for (const Case &c : cases) {
-      Checker checker(c, set.kernel(c.name));
-      for (uint32_t rows : {1, 11, 12, 13, 30, 49})
-        for (uint32_t parts = 1; parts <= 2; ++parts) {
-          checker.run(rows, parts);
-          if (HasFatalFailure())
-            return;
-        }
-    }
+    ASSERT_NO_FATAL_FAILURE(emitLinears(set, t, cases));
+    ASSERT_NO_FATAL_FAILURE(checkAll(set, cases, {1, 11, 12, 13, 30, 49}, 2));
   }
 }
 
@@ -455,11 +415,7 @@ TEST(LinearAmx, EmitsTileInstructions) {
       cases.push_back(c);
     }
   KernelSet set(t);
-  for (const Case &c : cases) {
-    KernelBuilder k(set.module(), c.name, t);
-    emitLinear(k, c.spec);
-    k.finish();
-  }
+  ASSERT_NO_FATAL_FAILURE(emitLinears(set, t, cases));
   std::string text = set.assembly();
   EXPECT_NE(text.find("tdpbsud"), std::string::npos);
   EXPECT_NE(text.find("ldtilecfg"), std::string::npos);
