@@ -143,21 +143,40 @@ void AttentionBlock::scores(Value qBase) {
   }
 }
 
+/// Rows side by side: the chain of one (two reductions, an exponential between them) is some 100 cycles long
+/// and far from filling the ports.
 void AttentionBlock::softmax(Value index) {
-  Value prob = at(s.prob), alphas = at(s.alpha), ms = at(s.m), ls = at(s.l), positions = at(s.pos);
+  const int64_t most = k.target().vectorBits >= 512 ? 4 : 1, times = (tile.rows + most - 1) / most;
+  const int64_t together = (tile.rows + times - 1) / times;
+  const int64_t rest = tile.rows % together, whole = tile.rows - rest;
+  if (whole == together)
+    softmaxRows(index, k.c64(0), together);
+  else
+    k.forLoop(0, whole, together, [&](Value r) { softmaxRows(index, r, together); });
+  if (rest)
+    softmaxRows(index, k.c64(whole), rest);
+}
+
+void AttentionBlock::softmaxRows(Value index, Value first, int64_t count) {
+  Value ms = at(s.m), ls = at(s.l), positions = at(s.pos);
   Type ints = k.vec(16, k.i32());
   Value start = k.trunc(block, k.i32());
   Value lane = k.denseI32({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
   Value key0 = k.add(k.broadcast(start, 16), lane);
   Value negInf = k.splat(k.f32v(), kNegInf);
-  k.forLoop(0, tile.rows, 1, [&](Value r) {
-    Value at4 = k.mul(k.add(index, r), 4), row = k.gep(prob, k.mul(r, 256));
-    Value pos = k.loadAt(k.i32(), positions, at4), m = k.loadAt(k.f32(), ms, at4);
+  Value state = k.mul(k.add(index, first), 4), rows = k.gep(at(s.prob), k.mul(first, spec::kAttnBlock * 4));
+  struct Row {
+    KernelBuilder::Values score, visible;
+    Value m, mNew, shift, alpha, sum;
+  };
+  llvm::SmallVector<Row, 3> all(count);
+  for (int64_t r = 0; r < count; ++r) {
+    Row &row = all[r];
+    Value pos = k.loadAt(k.i32(), k.gep(positions, state), r * 4);
     Value posV = k.broadcast(pos, 16);
     Value low = core.window > 0 ? k.broadcast(k.sub(pos, k.c32(core.window)), 16) : Value();
-    KernelBuilder::Values score, visible;
     for (int64_t j = 0; j < 4; ++j) {
-      Value v = k.loadAt(k.f32v(), row, j * 64, 64);
+      Value v = k.loadAt(k.f32v(), rows, r * 256 + j * 64, 64);
       if (core.kv.scaled())
         v = k.mul(v, k.loadAt(k.f32v(), page[j], core.kv.kScales()));
       if (core.softcap > 0)
@@ -166,30 +185,39 @@ void AttentionBlock::softmax(Value index) {
       Value seen = k.cmp(Pred::sle, key, posV);
       if (low)
         seen = k.and_(seen, k.cmp(Pred::sgt, key, low));
-      score.push_back(k.select(seen, v, negInf));
-      visible.push_back(seen);
+      row.score.push_back(k.select(seen, v, negInf));
+      row.visible.push_back(seen);
     }
-    Value most = k.treeMax16(k.maxF(k.maxF(score[0], score[1]), k.maxF(score[2], score[3])));
-    Value mNew = k.maxF(most, m);
+  }
+  for (int64_t r = 0; r < count; ++r) {
+    Row &row = all[r];
+    row.m = k.loadAt(k.f32(), k.gep(ms, state), r * 4);
+    Value most = k.treeMax16(k.maxF(k.maxF(row.score[0], row.score[1]), k.maxF(row.score[2], row.score[3])));
+    row.mNew = k.maxF(most, row.m);
     // No key so far and none here: subtract 0, so that exp(-inf) and not exp(NaN) gives the zeros.
-    Value shift = k.select(k.cmp(FPred::OEQ, mNew, k.splat(k.f32(), kNegInf)), k.cf(0), mNew);
-    Value alpha = emitExpNonPositive(k, k.sub(m, shift));
-    Value shiftV = k.broadcast(shift, 16);
-    Value sum;
+    row.shift = k.select(k.cmp(FPred::OEQ, row.mNew, k.splat(k.f32(), kNegInf)), k.cf(0), row.mNew);
+  }
+  for (int64_t r = 0; r < count; ++r) {
+    Row &row = all[r];
+    row.alpha = emitExpNonPositive(k, k.sub(row.m, row.shift));
+    Value shiftV = k.broadcast(row.shift, 16);
     for (int64_t j = 0; j < 4; ++j) {
-      Value p = emitExpNonPositive(k, k.sub(score[j], shiftV));
+      Value p = emitExpNonPositive(k, k.sub(row.score[j], shiftV));
       Value weight = p;
       if (core.kv.scaled()) // what lies behind the tokens, or in those to come, may be no number
-        weight = k.select(visible[j], k.mul(p, k.loadAt(k.f32v(), page[j], core.kv.vScales())),
+        weight = k.select(row.visible[j], k.mul(p, k.loadAt(k.f32v(), page[j], core.kv.vScales())),
                           k.splat(k.f32v(), 0));
-      k.storeAt(weight, row, j * 64, 64);
-      sum = sum ? k.add(sum, p) : p;
+      k.storeAt(weight, rows, r * 256 + j * 64, 64);
+      row.sum = row.sum ? k.add(row.sum, p) : p;
     }
-    Value l = k.fma(k.loadAt(k.f32(), ls, at4), alpha, k.treeSum16(sum));
-    k.storeAt(mNew, ms, at4);
-    k.storeAt(l, ls, at4);
-    k.storeAt(alpha, alphas, k.mul(r, 4));
-  });
+  }
+  for (int64_t r = 0; r < count; ++r) {
+    Row &row = all[r];
+    Value l = k.fma(k.loadAt(k.f32(), k.gep(ls, state), r * 4), row.alpha, k.treeSum16(row.sum));
+    k.storeAt(row.mNew, k.gep(ms, state), r * 4);
+    k.storeAt(l, k.gep(ls, state), r * 4);
+    k.storeAt(row.alpha, k.gep(at(s.alpha), k.mul(first, 4)), r * 4);
+  }
 }
 
 /// O[r][columns] = O * alpha, then one chain of fma over the keys: lanes are columns.

@@ -75,6 +75,7 @@ private:
   Value pagePointer(Value tableRow, Value entry, Value headOffset, Value firstPage, Value lastPage);
   void scores(Value qBase);
   void softmax(Value index);
+  void softmaxRows(Value index, Value first, int64_t count);
   void values(Value index, Value keyLow, Value keyHigh);
   void valueColumns(Value index, Value column, int64_t vecs, int64_t tail, Value keyLow, Value keyHigh);
 };

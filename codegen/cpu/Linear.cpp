@@ -69,7 +69,7 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
     r.panels = wide ? (r.rows <= 6 ? 4 : 2) : (r.rows == 1 ? 4 : r.rows == 2 ? 2 : 1);
     if (!wide && s.gate && r.rows > 2)
       r.rows = rows == 0 ? 3 : 2;
-    r.prefetch = rows == 0 ? 0 : 4096;
+    r.prefetch = 4096;
     // Dots of rounded activations keep what they were measured with.
     bool isRounded = s.fast && s.scheme == qfmt::Scheme::BF16 && t.hasBf16Dot();
     if (wide && s.scheme != qfmt::Scheme::F32 && !isRounded)
@@ -93,11 +93,12 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
                                                        : 1;
   else if (block > 12)
     r.rows = block % 12 == 0 ? 12 : block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
-  // In the chunk class: of the tail's few rows. Measured (kernel_bench, two EPYC cores): 16 KB ahead is
-  // best or level for all formats but q6_k, which works longest on a line.
-  r.prefetch = rows > 8 ? 0 : s.scheme == qfmt::Scheme::Q6_K ? 65536 : 16384;
-  // So do eight rows of a head in q8_0: measured, 11 % of that kernel (`ingot tune`, two EPYC cores).
-  if (wide && rows == 8 && codeBits(s.scheme) == 8 && s.n * s.k >= 4 << 20)
+  // In the chunk class: of the first block that meets the weights. Measured (kernel_bench, two EPYC cores):
+  // 16 KB ahead is best or level for all formats but q6_k, which works longest on a line.
+  r.prefetch = s.scheme == qfmt::Scheme::Q6_K ? 65536 : 16384;
+  // So do eight rows and more of a head in q8_0: measured, 11 % of that kernel (`ingot tune`, two EPYC
+  // cores).
+  if (wide && (rows == 8 || rows == 0) && codeBits(s.scheme) == 8 && s.n * s.k >= 4 << 20)
     r.prefetch = 65536;
   if (rows == 0) {
     // A chunk of activations of up to 512 KB stays in L2 while the panels pass: large weights are read from

@@ -77,7 +77,9 @@ public:
   };
 
   /// Rows row0 .. row0 + rows - 1. Results of a part of a unit wait from row `waiting` of `unitRows` on.
-  void tile(const Flight &f, Value row0, int64_t rows, Value waiting, Value unitRows) {
+  /// `stream` (i1; null: always): prefetch weights.
+  void tile(const Flight &f, Value row0, int64_t rows, Value waiting, Value unitRows,
+            Value stream = Value()) {
     const int64_t panels = f.panels;
     KernelBuilder::Values bases = panelBases(f);
     Value rowBase = k.gep(x, k.mul(row0, xStride));
@@ -88,8 +90,10 @@ public:
       for (Value base : bases)
         at.push_back(k.gep(base, k.mul(column, 16 * size)));
       Value xs = k.gep(rowBase, k.mul(column, bf16Dot ? 2 : 4));
-      if (spec.schedule.prefetch)
-        prefetch(bases.front(), at, column);
+      if (spec.schedule.prefetch && stream)
+        k.ifThen(stream, [&] { prefetch(bases.front(), at, k.mul(column, 16 * size)); });
+      else if (spec.schedule.prefetch)
+        prefetch(bases.front(), at, k.mul(column, 16 * size));
       const int64_t step = bf16Dot ? 2 : 1;
       for (int64_t u = 0; u < spec.schedule.unroll; u += step)
         for (int64_t p = 0; p < panels; ++p) {
@@ -124,28 +128,21 @@ public:
         [&](Value unit) { epilogue.heads()->finish(epilogue.heads()->tile, unit, k.c64(0), rowEnd); });
   }
 
-  /// All units of [lo, hi) for any number of rows, straight from the weights: whole tiles chunk by chunk,
-  /// then pairs and single rows.
+  /// All units of [lo, hi) for any number of rows, straight from the weights, chunk by chunk.
   void rowsOver(Value lo, Value hi, Value rows) {
-    auto over = [&](Value row0, Value rowEnd, int64_t tileRows) {
+    Value unitRows = k.gep(k.scratch(), unitRowsOffset(spec));
+    k.forLoop(k.c64(0), rows, spec.schedule.chunk, [&](Value row0) {
+      Value rowEnd = k.minS(k.add(row0, spec.schedule.chunk), rows), count = k.sub(rowEnd, row0);
       if (bf16Dot)
         roundRows(row0, rowEnd, k.scratch());
-      Value unitRows = k.gep(k.scratch(), unitRowsOffset(spec));
-      unitsOver(
-          lo, hi,
-          [&](const Flight &f) {
-            k.forLoop(row0, rowEnd, tileRows,
-                      [&](Value row) { tile(f, row, tileRows, k.sub(row, row0), unitRows); });
-          },
-          [&](Value unit) { epilogue.heads()->finish(unitRows, unit, row0, k.sub(rowEnd, row0)); });
-    };
-    const int64_t most = spec.schedule.rows;
-    Value whole = k.mul(k.div(rows, k.c64(most)), most);
-    Value pairs = k.mul(k.div(rows, k.c64(2)), 2);
-    k.forLoop(k.c64(0), whole, spec.schedule.chunk,
-              [&](Value row0) { over(row0, k.minS(k.add(row0, spec.schedule.chunk), whole), most); });
-    over(whole, pairs, 2);
-    over(pairs, rows, 1);
+      auto flight = [&](const Flight &f) {
+        forTiles(count, spec.schedule.rows, [&](Value row, int64_t tileRows) {
+          // The first tile waits for memory, the others find the weights in the cache.
+          tile(f, k.add(row0, row), tileRows, row, unitRows, k.cmp(KernelBuilder::Pred::eq, row, k.c64(0)));
+        });
+      };
+      unitsOver(lo, hi, flight, [&](Value unit) { epilogue.heads()->finish(unitRows, unit, row0, count); });
+    });
   }
 
   /// The same by tile products.
@@ -307,10 +304,11 @@ private:
 
   /// Weights that are wanted later. Panels of up to 256 KB together: the next ones, in one linear sweep into
   /// L2; longer ones: the same panels `schedule.prefetch` bytes ahead.
-  void prefetch(Value base, const KernelBuilder::Values &at, Value column) {
+  /// `at`: byte `offset` of each panel in flight, of which `base` is the first.
+  void prefetch(Value base, const KernelBuilder::Values &at, Value offset) {
     int64_t panels = int64_t(at.size()), bytes = panels * panelBytes, step = spec.schedule.unroll * 16 * size;
     if (bytes <= 262144) {
-      Value next = k.gep(base, k.add(k.mul(column, panels * 16 * size), bytes));
+      Value next = k.gep(base, k.add(k.mul(offset, panels), bytes));
       for (int64_t line = 0; line < panels * step; line += 64)
         k.prefetch(k.gep(next, line), 2);
       return;
@@ -325,6 +323,12 @@ private:
     const int64_t panels = int64_t(bases.size());
     k.forLoop(k.c64(0), columns, spec.schedule.unroll, [&](Value c) {
       Value offset = k.add(from, k.mul(c, 16 * size)), out = k.gep(to, k.mul(c, 64 * panels));
+      if (spec.schedule.prefetch) {
+        KernelBuilder::Values at;
+        for (Value base : bases)
+          at.push_back(k.gep(base, offset));
+        prefetch(bases.front(), at, offset);
+      }
       for (int64_t p = 0; p < panels; ++p)
         for (int64_t u = 0; u < spec.schedule.unroll; ++u)
           k.storeAt(k.toF32(k.loadAt(k.vec(16, element), k.gep(bases[size_t(p)], offset), u * 16 * size,

@@ -136,8 +136,8 @@ public:
 
   /// Unit `unit` against `rows` rows of block `b` from its row `inBlock` on; the chunk began at block
   /// `chunk`.
-  /// `stream`: the weights pass once, so they are prefetched.
-  void tile(Value unit, Value b, Value chunk, Value inBlock, int64_t rows, bool stream) {
+  /// `stream` (i1; null: always): no tile before read these weights, so the next ones are prefetched.
+  void tile(Value unit, Value b, Value chunk, Value inBlock, int64_t rows, Value stream) {
     Value region = k.gep(acts.base, k.add(k.mul(b, acts.layout.regionBytes()), k.mul(inBlock, 4)));
     Value start = acts.starts
                       ? k.gep(acts.starts, k.add(k.mul(k.sub(b, chunk), acts.startBytes), k.mul(inBlock, 4)))
@@ -178,7 +178,7 @@ public:
 
 private:
   llvm::SmallVector<Value, 12> dot(Value panel, Value region, Value start, int64_t rows, Value half,
-                                   bool stream) {
+                                   Value stream) {
     const int64_t lanes = spec.schedule.lanes, block = spec.block;
     auto type = k.f32v(lanes);
     bool hasMin = weights.geometry.hasMin;
@@ -201,9 +201,11 @@ private:
     Values carried = zeros;
     if (hasMin && !minsFirst)
       carried.append(zeros.begin(), zeros.end());
+    // Without a branch, which would cost registers: who does not stream asks for what it reads anyway.
+    Value ahead = k.gep(panel, stream ? k.select(stream, k.c64(spec.schedule.prefetch), k.c64(0))
+                                      : k.c64(spec.schedule.prefetch));
     Values sums = weights.forSubBlocks(panel, half, carried, [&](const SubBlock &sub, ValueRange in) {
-      if (stream)
-        prefetch(panel, sub.index);
+      prefetch(ahead, sub.index);
       Values next(in.begin(), in.begin() + rows);
       Value q = k.gep(region, k.mul(sub.index, 32 * block));
       Value da = k.gep(daBase, k.mul(sub.index, 4 * block));
@@ -238,11 +240,11 @@ private:
   }
 
   /// The panel is read as payload and side stream, but memory is asked for in one linear sweep ahead of both.
-  void prefetch(Value panel, Value index) {
+  void prefetch(Value from, Value index) {
     if (spec.schedule.prefetch <= 0)
       return;
     int64_t subBlocks = spec.k / 32, step = (weights.size.bytes + subBlocks - 1) / subBlocks;
-    Value p = k.gep(panel, k.add(k.mul(index, step), spec.schedule.prefetch));
+    Value p = k.gep(from, k.mul(index, step));
     for (int64_t line = 0; line < step; line += 64)
       k.prefetch(k.gep(p, line), spec.schedule.prefetch > 32768 ? 2 : 3); // beyond L1: into L2
   }
@@ -264,10 +266,13 @@ void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
   Value rows = domainRows(k, spec.domain);
   const int64_t block = spec.block, tile = spec.schedule.rows;
   auto wholeBlock = [&](Value unit, Value b, Value first) {
+    Value stream = spec.rows > 0 ? Value() : k.cmp(Pred::eq, b, first);
     if (tile == block)
-      tiles.tile(unit, b, first, k.c64(0), tile, spec.rows > 0);
-    else
-      k.forLoop(0, block, tile, [&](Value r) { tiles.tile(unit, b, first, r, tile, spec.rows > 0); });
+      return tiles.tile(unit, b, first, k.c64(0), tile, stream);
+    k.forLoop(0, block, tile, [&](Value r) {
+      Value top = k.cmp(Pred::eq, r, k.c64(0));
+      tiles.tile(unit, b, first, r, tile, stream ? k.and_(stream, top) : top);
+    });
   };
   if (spec.rows > 0) {
     k.ifThen(k.cmp(Pred::sgt, rows, k.c64(0)), [&] {
@@ -298,7 +303,8 @@ void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
     tiles.activations().prepare(k, whole, k.c64(1));
     if (tile < block) {
       k.forLoop(lo, hi, 1, [&](Value unit) {
-        k.forLoop(k.c64(0), rest, tile, [&](Value r) { tiles.tile(unit, whole, whole, r, tile, tile <= 8); });
+        k.forLoop(k.c64(0), rest, tile,
+                  [&](Value r) { tiles.tile(unit, whole, whole, r, tile, k.cmp(Pred::eq, r, k.c64(0))); });
       });
       return;
     }
@@ -306,7 +312,7 @@ void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
     for (int64_t count : tails) {
       Value here = k.and_(k.cmp(Pred::sgt, rest, k.c64(below)), k.cmp(Pred::sle, rest, k.c64(count)));
       k.ifThen(here, [&] {
-        k.forLoop(lo, hi, 1, [&](Value unit) { tiles.tile(unit, whole, whole, k.c64(0), count, true); });
+        k.forLoop(lo, hi, 1, [&](Value unit) { tiles.tile(unit, whole, whole, k.c64(0), count, Value()); });
       });
       below = count;
     }

@@ -76,11 +76,13 @@ void addFloat(const LinearSpec &s, const target::Target &t, const LinearSchedule
             int64_t flight = std::max<int64_t>(s.gate ? 2 : 1, panels);
             if (flight * rows > most || (s.rows == 0 && rows * flight < most / 3))
               continue;
-            if (s.rows == 0) {
+            // In the chunk class on or off; so where the panels in flight ask for the next ones.
+            const bool anyDistance = s.rows > 0 && flight * panelBytes > 262144;
+            if (!anyDistance && prefetch != 0 && prefetch != 4096)
+              continue;
+            if (s.rows == 0)
               r.chunk = chunk;
-              if (prefetch != 0) // rows of a chunk read the panels again and again
-                continue;
-            } else if (chunk != 24 || (flight * panelBytes <= 262144 && prefetch != 0 && prefetch != 4096))
+            else if (chunk != 24)
               continue;
             out.push_back(r);
           }
@@ -101,7 +103,7 @@ void addQuantized(const LinearSpec &s, const target::Target &t, const LinearSche
     if (int64_t rows = usual.chunk * eighths / 8 / s.block * s.block; chunked && rows >= s.block)
       chunks.push_back(std::min<int64_t>(rows, 4096 / s.block * s.block));
   llvm::SmallVector<int64_t, 8> ahead;
-  // The chunk class asks ahead in the tail of a few rows alone.
+  // The chunk class asks ahead for the first block of rows alone.
   for (int64_t distance : distances)
     if (!chunked || distance == 0 || distance == 4096 || distance == 16384 || distance == 65536)
       ahead.push_back(distance);

@@ -92,7 +92,7 @@ TEST(Assembly, VnniLoopsFoldBroadcastsAndSpillNothing) {
       for (const Loop &l : loops) {
         EXPECT_EQ(l.spills, 0u) << qfmt::schemeName(scheme) << " rows " << rows;
         EXPECT_GE(l.folded, l.dots) << qfmt::schemeName(scheme) << " rows " << rows;
-        EXPECT_EQ(l.prefetches > 0, l.dots <= 64); // the block of 12 rows reads weights from cache
+        EXPECT_GT(l.prefetches, 0u) << qfmt::schemeName(scheme) << " rows " << rows;
         widest = std::max(widest, l.dots);
       }
       EXPECT_EQ(widest, size_t(8 * (rows ? rows : 12)));
