@@ -99,6 +99,7 @@ def test_summary():
     assert summary["engines"]["Ingot"] == {"median": 5000, "min": 4000, "max": 6000, "rounds": 3, "peak_rss": 5}
     assert summary["ratios"]["other"] == {"median": 2, "min": 1, "max": 3}
     assert summary["share_of_limit"] == pytest.approx(5000 / (10e9 / 1_003_200))
+    assert summary["share_of_own_limit"] == pytest.approx(6000 / (10e9 / 1_003_200))
 
 
 def test_rounds_of_two_builds_are_not_mixed(tmp_path):

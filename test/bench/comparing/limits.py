@@ -5,7 +5,7 @@ from .process import run
 
 # Larger sets lie in main memory like this one, and the probe's copy need not fill it.
 MOST_BYTES = 2 << 30
-KEYS = ("read_gbs", "prefetch", "int8_gops", "fma_gflops", "bf16_gflops")
+PEAKS = ("read_gbs", "int8_gops", "fma_gflops", "bf16_gflops")
 
 
 class Probe:
@@ -16,10 +16,9 @@ class Probe:
         """Read bandwidth at the working set's size, and the peaks that the variant's instructions allow."""
         size = max(min(working_set, MOST_BYTES), 1 << 20)
         found = json.loads(run([self.binary, "--threads", threads, "--bytes", size, "--isa", isa]).out)
-        return {"bytes": size, **{key: found[key] for key in KEYS}}
+        return {"bytes": size, **{key: found[key] for key in (*PEAKS, "prefetch")}}
 
 
 def best(probes):
     """The best of the probes is the limit: other work on the machine only lowers them."""
-    keys = ("bytes", "read_gbs", "int8_gops", "fma_gflops", "bf16_gflops")
-    return {key: max(p.get(key, 0) for p in probes) for key in keys}
+    return {key: max(p.get(key, 0) for p in probes) for key in ("bytes", *PEAKS)}

@@ -86,6 +86,17 @@ def finished(cell, engines, rounds):
         name in cell["absent"] or all(name in r["samples"] for r in cell["rounds"]) for name in engines)
 
 
+def own_share(cell, case, model):
+    """Median of the rounds' shares of what the probe of the same round found; bandwidth on a shared host may double
+    from one minute to the next, and the best probe of all rounds is then no limit of the others."""
+    shares = []
+    for r in cell["rounds"]:
+        limit = cases.limit(case, model, r["probe"]) if r.get("probe") and "Ingot" in r["samples"] else None
+        if limit:
+            shares.append(r["samples"]["Ingot"]["value"] / limit)
+    return statistics.median(shares) if shares else None
+
+
 def summarize(cell, case, model):
     """Medians, spreads, pairwise ratios and the share of the limit; `cell` gets them as "summary"."""
     values = {}
@@ -113,4 +124,5 @@ def summarize(cell, case, model):
         summary["limit"] = cases.limit(case, model, summary["probe"])
         if summary["limit"] and "Ingot" in engines:
             summary["share_of_limit"] = engines["Ingot"]["median"] / summary["limit"]
+            summary["share_of_own_limit"] = own_share(cell, case, model)
     cell["summary"] = summary

@@ -52,7 +52,7 @@ def speed(data):
         columns = ["model", "isa", "threads", "case", "Ingot"]
         for peer in peers:
             columns += [peer, f"Ingot / {peer}" if unit == cases.RATE else f"{peer} / Ingot"]
-        lines += [f"In {better}:", ""] + head(*columns, *(["of the limit"] if unit == cases.RATE else []))
+        lines += [f"In {better}:", ""] + head(*columns, *(["of the limit", "of the round's"] if unit == cases.RATE else []))
         for cell in chosen:
             summary = cell["summary"]
             words = [cell["model"], cell["isa"], cell["threads"], cell["case"]]
@@ -62,8 +62,8 @@ def speed(data):
                 if name != "Ingot":
                     words.append(shown_ratio(summary, name))
             if unit == cases.RATE:
-                share = summary.get("share_of_limit")
-                words.append(f"{100 * share:.0f} %" if share else "-")
+                for share in (summary.get("share_of_limit"), summary.get("share_of_own_limit")):
+                    words.append(f"{100 * share:.0f} %" if share else "-")
             lines.append(row(*words))
         lines.append("")
     return lines
