@@ -20,7 +20,10 @@ AttentionTile AttentionTile::choose(const target::Target &target, int64_t vector
   int64_t tiles = (vectors + 5) / 6;
   int64_t rows = (vectors + tiles - 1) / tiles;
   int64_t wide = target.vectorBits >= 512 ? 4 : rows >= 3 ? 1 : rows == 2 ? 2 : 4;
-  return {rows, wide, wide};
+  // One vector's softmax is a chain of some 100 cycles (two reductions, an exponential between them) and far
+  // from filling the ports. Four hold their scores in 16 of 32 registers.
+  int64_t most = target.vectorBits >= 512 ? 4 : 1, times = (rows + most - 1) / most;
+  return {rows, wide, wide, (rows + times - 1) / times};
 }
 
 AttentionScratch::AttentionScratch(const AttentionCore &core, const AttentionTile &tile, int64_t count,
@@ -143,11 +146,8 @@ void AttentionBlock::scores(Value qBase) {
   }
 }
 
-/// Rows side by side: the chain of one (two reductions, an exponential between them) is some 100 cycles long
-/// and far from filling the ports.
 void AttentionBlock::softmax(Value index) {
-  const int64_t most = k.target().vectorBits >= 512 ? 4 : 1, times = (tile.rows + most - 1) / most;
-  const int64_t together = (tile.rows + times - 1) / times;
+  const int64_t together = tile.side;
   const int64_t rest = tile.rows % together, whole = tile.rows - rest;
   if (whole == together)
     softmaxRows(index, k.c64(0), together);
@@ -169,7 +169,7 @@ void AttentionBlock::softmaxRows(Value index, Value first, int64_t count) {
     KernelBuilder::Values score, visible;
     Value m, mNew, shift, alpha, sum;
   };
-  llvm::SmallVector<Row, 3> all(count);
+  llvm::SmallVector<Row, 4> all(count);
   for (int64_t r = 0; r < count; ++r) {
     Row &row = all[r];
     Value pos = k.loadAt(k.i32(), k.gep(positions, state), r * 4);

@@ -17,6 +17,7 @@ struct AttentionTile {
   int64_t rows;  ///< query vectors at once
   int64_t pages; ///< pages of 16 keys at once in scores: 4, 2 or 1
   int64_t vecs;  ///< vectors of 16 output columns at once
+  int64_t side;  ///< query vectors side by side in the softmax
   static AttentionTile choose(const target::Target &target, int64_t vectors);
 };
 

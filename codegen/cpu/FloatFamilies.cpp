@@ -351,9 +351,9 @@ void answer(const KernelQuery &q, const target::Target &target, const std::strin
         AttentionTile::choose(target, item ? std::max<int64_t>(1, item / group) * group : group);
     c.panels = t.pages;
     c.rows = t.rows;
-    c.ops = (q.kvDtype == "int8" ? 32 : 8) * t.pages * t.rows + 256;
+    c.ops = (q.kvDtype == "int8" ? 32 : 8) * t.pages * t.rows + 160 * t.side;
     c.reason = std::to_string(t.rows) + " query vectors by " + std::to_string(t.pages * 16) +
-               " keys in registers, K and V read once for the heads of a group";
+               " keys in registers, K and V in " + q.kvDtype + " read once for the heads of a group";
     out.candidates.push_back(c);
   }
 }
