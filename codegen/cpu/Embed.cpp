@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/Embed.h"
 #include "codegen/cpu/Linear.h"
+#include "codegen/cpu/Panels.h"
 #include "runtime/abi/ingot_abi.h"
 
 #include <cstddef>
@@ -79,29 +80,28 @@ struct EmbedEmitter {
   }
 
   void row(Value panel, Value lane, Value y) {
-    Value side = k.gep(panel, size.sideOffset);
     auto wide = [&](Value s) { return k.broadcast(s, 16); };
     if (geometry.isFloat)
       return floatRow(panel, lane, y);
     if (geometry.kStep == 32) {
       k.forLoop(0, spec.k / 32, 1, [&](Value b) {
-        Value s = k.gep(side, k.mul(b, int64_t(geometry.panelSide)));
+        PanelStep at = panelStep(k, size, panel, b);
+        Value s = at.side;
         Value d = wide(half(s, lane, 0));
-        storeGroup(y, b, codes(k.gep(panel, k.mul(b, int64_t(geometry.panelPayload))), lane),
-                   [&](Value c, int64_t) {
-                     Value v = k.mul(c, d);
-                     return geometry.hasMin ? k.add(v, wide(half(s, lane, 32))) : v;
-                   });
+        storeGroup(y, b, codes(at.payload, lane), [&](Value c, int64_t) {
+          Value v = k.mul(c, d);
+          return geometry.hasMin ? k.add(v, wide(half(s, lane, 32))) : v;
+        });
       });
       return;
     }
     k.forLoop(0, spec.k / 32, 1, [&](Value g) {
-      Value s = k.gep(side, k.mul(k.shrU(g, 3), int64_t(geometry.panelSide)));
-      Value j = k.and_(g, k.c64(7)), d = half(s, lane, 0);
+      PanelStep at = panelStep(k, size, panel, k.shrU(g, 3));
+      Value s = at.side, j = k.and_(g, k.c64(7)), d = half(s, lane, 0);
       auto byte = [&](int64_t offset, Value index) {
         return k.loadAt(k.i8(), k.gep(s, k.add(k.mul(index, 16), lane)), offset);
       };
-      storeGroup(y, g, codes(k.gep(panel, k.mul(g, int64_t(geometry.panelPayload) / 8)), lane),
+      storeGroup(y, g, codes(k.gep(at.payload, k.mul(j, size.payloadBytes / 8)), lane),
                  [&](Value c, int64_t h) {
                    if (spec.scheme == qfmt::Scheme::Q6_K) {
                      Value sc = k.extS(byte(32, k.add(k.mul(j, 2), h)), k.i32());

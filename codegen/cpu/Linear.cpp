@@ -93,13 +93,12 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
                                                        : 1;
   else if (block > 12)
     r.rows = block % 12 == 0 ? 12 : block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
-  // In the chunk class: of the first block that meets the weights. Measured (kernel_bench, two EPYC cores):
-  // 16 KB ahead is best or level for all formats but q6_k, which works longest on a line.
-  r.prefetch = s.scheme == qfmt::Scheme::Q6_K ? 65536 : 16384;
-  // So do eight rows and more of a head in q8_0: measured, 11 % of that kernel (`ingot tune`, two EPYC
-  // cores).
-  if (wide && (rows == 8 || rows == 0) && codeBits(s.scheme) == 8 && s.n * s.k >= 4 << 20)
-    r.prefetch = 65536;
+  // Measured (`ingot bench`, two EPYC cores): the processor follows the one stream of a panel by itself, and
+  // up to two rows only wants to be kept going by near requests; K-quants, which work longer on a line, want
+  // more. With more rows (in the chunk class: of the first block that meets the weights) the arithmetic stops
+  // the stream again and again: far requests into L2 bridge that.
+  const bool super = qfmt::geometry(s.scheme).kStep == 256;
+  r.prefetch = rows == 1 || rows == 2 ? (super ? 16384 : 512) : rows == 4 ? 4096 : 65536;
   if (rows == 0) {
     // A chunk of activations of up to 512 KB stays in L2 while the panels pass: large weights are read from
     // memory few times.

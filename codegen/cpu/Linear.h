@@ -45,6 +45,10 @@ struct LinearSchedule {
   int64_t prefetch = 0; ///< bytes ahead of the weight stream, 0: none
   int64_t chunk = 0;    ///< rows of activations that stay in cache while all panels pass
 
+  /// Whether quantized weights are asked for into L1. Far ones would be gone again; near ones only keep the
+  /// processor's own prefetching going and may end in L2.
+  bool prefetchesL1() const { return prefetch > 1024 && prefetch <= 32768; }
+
   bool operator==(const LinearSchedule &o) const {
     return dot == o.dot && lanes == o.lanes && panels == o.panels && rows == o.rows && unroll == o.unroll &&
            prefetch == o.prefetch && chunk == o.chunk;

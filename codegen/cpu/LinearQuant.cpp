@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------------------------------------===//
 #include "codegen/cpu/LinearQuant.h"
 #include "codegen/cpu/IntDot.h"
+#include "codegen/cpu/Panels.h"
 
 using namespace ingot;
 using namespace ingot::cpu;
@@ -16,8 +17,7 @@ using Values = KernelBuilder::Values;
 
 QuantWeights::QuantWeights(KernelBuilder &k, const LinearSpec &spec)
     : k(k), spec(spec), geometry(qfmt::geometry(spec.scheme)), size(*qfmt::panelSize(spec.scheme, spec.k)),
-      bits(codeBits(spec.scheme)), lanes(spec.schedule.lanes), super(geometry.kStep == 256),
-      payload(geometry.panelPayload / (super ? 8 : 1)) {}
+      bits(codeBits(spec.scheme)), lanes(spec.schedule.lanes), super(geometry.kStep == 256) {}
 
 static Value at(KernelBuilder &k, Value base, Value half, int64_t bytesOfHalf) {
   return half ? k.gep(base, k.mul(half, bytesOfHalf)) : base;
@@ -59,22 +59,23 @@ Value QuantWeights::byteScale(Value side, Value offset, Value half, bool isSigne
 
 Values QuantWeights::forSubBlocks(Value panel, Value half, Values carried,
                                   llvm::function_ref<Values(const SubBlock &, ValueRange)> body) {
-  Value side = k.gep(panel, size.sideOffset);
   if (!super) {
     return k.forLoop(0, spec.k / 32, 1, carried, [&](Value b, ValueRange in) {
-      Value s = k.gep(side, k.mul(b, int64_t(geometry.panelSide)));
-      SubBlock sub{b, k.gep(panel, k.mul(b, payload)), {}, {}};
+      PanelStep at = panelStep(k, size, panel, b);
+      Value s = at.side;
+      SubBlock sub{b, at.payload, {}, {}};
       sub.scale = [this, s, half](int64_t) { return halfs(s, 0, half); };
       sub.min = [this, s, half] { return halfs(s, 32, half); };
       return body(sub, in);
     });
   }
   return k.forLoop(0, spec.k / 256, 1, carried, [&](Value group, ValueRange outer) {
-    Value s = k.gep(side, k.mul(group, int64_t(geometry.panelSide)));
+    PanelStep at = panelStep(k, size, panel, group);
+    Value s = at.side;
     Values in(outer.begin(), outer.end());
     return k.forLoop(0, 8, 1, in, [&](Value j, ValueRange inner) {
       Value b = k.add(k.mul(group, 8), j);
-      SubBlock sub{b, k.gep(panel, k.mul(b, payload)), {}, {}};
+      SubBlock sub{b, k.gep(at.payload, k.mul(j, size.payloadBytes / 8)), {}, {}};
       if (spec.scheme == qfmt::Scheme::Q6_K) {
         sub.scale = [this, s, half, j](int64_t part) {
           Value offset = k.add(k.mul(j, 32), 32 + 16 * part);
@@ -239,14 +240,13 @@ private:
     return y;
   }
 
-  /// The panel is read as payload and side stream, but memory is asked for in one linear sweep ahead of both.
   void prefetch(Value from, Value index) {
     if (spec.schedule.prefetch <= 0)
       return;
     int64_t subBlocks = spec.k / 32, step = (weights.size.bytes + subBlocks - 1) / subBlocks;
     Value p = k.gep(from, k.mul(index, step));
     for (int64_t line = 0; line < step; line += 64)
-      k.prefetch(k.gep(p, line), spec.schedule.prefetch > 32768 ? 2 : 3); // beyond L1: into L2
+      k.prefetch(k.gep(p, line), spec.schedule.prefetchesL1() ? 3 : 2);
   }
 
   KernelBuilder &k;

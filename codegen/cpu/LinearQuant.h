@@ -39,7 +39,6 @@ public:
 
 private:
   bool super;
-  int64_t payload;
   Value halfs(Value side, int64_t offset, Value half);
   Value byteScale(Value side, Value offset, Value half, bool isSigned);
 };

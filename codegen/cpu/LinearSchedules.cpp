@@ -53,7 +53,7 @@ llvm::SmallVector<LinearSchedule, 2> ingot::cpu::linearSchedules(const LinearSpe
 namespace {
 
 /// Bytes ahead, whatever the machine's latency is.
-constexpr int64_t distances[] = {0, 2048, 4096, 8192, 16384, 32768, 65536, 131072};
+constexpr int64_t distances[] = {0, 512, 2048, 4096, 8192, 16384, 32768, 65536, 131072};
 
 /// `most` accumulators of one row and panel: registers less what the loop needs beside them.
 void addFloat(const LinearSpec &s, const target::Target &t, const LinearSchedule &usual,
@@ -62,7 +62,8 @@ void addFloat(const LinearSpec &s, const target::Target &t, const LinearSchedule
     return;
   const int64_t most = t.hasAvx512() ? 24 : 6;
   // Panels in flight of up to 256 KB ask for the next ones, whatever the distance.
-  const int64_t panelBytes = qfmt::panelSize(s.scheme, s.k).value_or(qfmt::PanelSize{0, 0}).bytes;
+  const std::optional<qfmt::PanelSize> panel = qfmt::panelSize(s.scheme, s.k);
+  const int64_t panelBytes = panel ? panel->bytes : 0;
   for (int64_t panels : {1, 2, 4, 8})
     for (int64_t rows : {1, 2, 3, 4, 6, 8, 12})
       for (int64_t unroll : {1, 2, 4, 8})

@@ -84,16 +84,22 @@ std::optional<PanelSize> panelSize(Scheme scheme, int64_t k) {
   std::optional<int64_t> kp = roundUp(k, g.kStep);
   if (!kp)
     return std::nullopt;
-  std::optional<int64_t> payload = mul(*kp / g.kStep, g.panelPayload);
-  std::optional<int64_t> side = mul(*kp / g.kStep, g.panelSide);
-  if (payload)
-    payload = roundUp(*payload, 64);
-  if (side)
-    side = roundUp(*side, 64);
-  int64_t total;
-  if (!payload || !side || __builtin_add_overflow(*payload, *side, &total))
+  PanelSize size{0, 1, g.panelSide, g.panelPayload};
+  while (size.steps * size.sideBytes % 64 != 0)
+    ++size.steps;
+  const int64_t steps = *kp / g.kStep, rest = steps % size.steps;
+  std::optional<int64_t> units = mul(steps / size.steps, size.unitBytes());
+  if (!units)
     return std::nullopt;
-  return PanelSize{total, *payload};
+  const int64_t last = rest ? size.payloadOffset() + rest * size.payloadBytes : 0;
+  int64_t total;
+  if (__builtin_add_overflow(*units, last, &total))
+    return std::nullopt;
+  std::optional<int64_t> bytes = roundUp(total, 64);
+  if (!bytes)
+    return std::nullopt;
+  size.bytes = *bytes;
+  return size;
 }
 
 std::optional<int64_t> packedBytes(Scheme scheme, Layout layout, int64_t n, int64_t k) {

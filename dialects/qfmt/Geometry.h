@@ -52,14 +52,23 @@ std::optional<Layout> parseLayout(std::string_view name);
 std::optional<int64_t> fileBytes(Scheme scheme, int64_t n, int64_t k);
 
 /// Bytes of an NxK parameter in a pack; none on overflow or on an illegal shape (see `fileBytes`).
-/// Row: file bytes; a float32 vector (N = 1) is padded to 16 elements. N16: panels of 16 rows; a panel is its
-/// payload region, then its side region, each padded to 64 bytes.
+/// Row: file bytes; a float32 vector (N = 1) is padded to 16 elements. N16: panels of 16 rows (PanelSize).
 std::optional<int64_t> packedBytes(Scheme scheme, Layout layout, int64_t n, int64_t k);
 
-/// Bytes of one 16-row panel of K columns, and the offset of its side region.
+/// One 16-row panel of K columns: a sequence of units. A unit is the side data of `steps` K steps, the fewest
+/// that fill 64-byte lines, then the payloads of these steps, so that a panel is read as one linear stream.
+/// In the last unit the payloads of missing steps are left out. A panel ends on a multiple of 64 bytes.
 struct PanelSize {
-  int64_t bytes;
-  int64_t sideOffset;
+  int64_t bytes;                                              ///< of the panel
+  int64_t steps;                                              ///< K steps of a unit
+  int64_t sideBytes, payloadBytes;                            ///< of one K step
+  int64_t payloadOffset() const { return steps * sideBytes; } ///< of a unit's first payload
+  int64_t unitBytes() const { return steps * (sideBytes + payloadBytes); }
+  /// Offsets in the panel of the side data and of the payload of K step `step`.
+  int64_t side(int64_t step) const { return step / steps * unitBytes() + step % steps * sideBytes; }
+  int64_t payload(int64_t step) const {
+    return step / steps * unitBytes() + payloadOffset() + step % steps * payloadBytes;
+  }
 };
 std::optional<PanelSize> panelSize(Scheme scheme, int64_t k);
 

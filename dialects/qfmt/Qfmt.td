@@ -61,7 +61,7 @@ def Qfmt_LayoutAttr : Qfmt_Attr<"Layout", "layout"> {
   let summary = "where the bytes of a packed matrix lie";
   let description = [{
     `row`: canonical file order, row after row. `n16`: CPU panels of 16 rows, K padded to the scheme's step and N to
-    16; a panel is its payload, then its scales. Example: `#qfmt.layout<n16>`.
+    16; a panel is one stream of scales and payloads. Example: `#qfmt.layout<n16>`.
   }];
   let parameters = (ins Qfmt_LayoutParam:$value);
   let assemblyFormat = "`<` $value `>`";

@@ -30,7 +30,7 @@ extern "C" {
 /* Eight bytes each, no terminator. */
 #define INGOT_PACK_MAGIC "INGOTPK\n"
 #define INGOT_PACK_TRAILER_MAGIC "INGOTEX\n"
-#define INGOT_PACK_VERSION 1u
+#define INGOT_PACK_VERSION 2u
 /* Alignment of the weight section in the pack, and of the pack in an executable. */
 #define INGOT_PACK_ALIGN 4096u
 /* Alignment of the weight section where INGOT_PACK_HUGE is set, in the pack; an executable then aligns the pack

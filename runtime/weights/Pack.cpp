@@ -139,7 +139,7 @@ std::unique_ptr<Pack> Pack::readAt(std::unique_ptr<Source> source, uint64_t base
     return nullptr;
   }
   if (h.header_bytes != sizeof(h) || h.entry_bytes != sizeof(ingot_pack_section_v1)) {
-    error = name + ": the pack header has sizes that version 1 does not know";
+    error = name + ": the pack header has sizes that this version does not know";
     return nullptr;
   }
   if (h.pack_bytes != bytes) {

@@ -79,7 +79,6 @@ template <class T> struct Block32 {
         *out++ = value(c[i], d, m);
     }
   }
-  static constexpr int64_t kSide = T::kHasMin ? 64 : 32;
   static void packPanel(const uint8_t *const rows[16], int64_t k, uint8_t *panel) {
     PanelSize size = *panelSize(T::kScheme, k);
     std::memset(panel, 0, size_t(size.bytes));
@@ -90,8 +89,8 @@ template <class T> struct Block32 {
       for (int64_t b = 0; b < k / 32; ++b) {
         const uint8_t *block = rows[n] + b * T::kBytes;
         T::codes(block, c);
-        putCodes<T::kBits>(panel + b * payloadBytes(T::kBits), n, c);
-        uint8_t *side = panel + size.sideOffset + b * kSide + 2 * n;
+        putCodes<T::kBits>(panel + size.payload(b), n, c);
+        uint8_t *side = panel + size.side(b) + 2 * n;
         std::memcpy(side, T::d(block), 2);
         if (T::kHasMin)
           std::memcpy(side + 32, T::m(block), 2);
@@ -102,8 +101,8 @@ template <class T> struct Block32 {
     PanelSize size = *panelSize(T::kScheme, k);
     uint8_t c[32];
     for (int64_t b = 0; b < k / 32; ++b) {
-      getCodes<T::kBits>(panel + b * payloadBytes(T::kBits), lane, c);
-      const uint8_t *side = panel + size.sideOffset + b * kSide + 2 * lane;
+      getCodes<T::kBits>(panel + size.payload(b), lane, c);
+      const uint8_t *side = panel + size.side(b) + 2 * lane;
       float d = half(side), m = T::kHasMin ? half(side + 32) : 0;
       for (int i = 0; i < 32; ++i)
         *out++ = value(c[i], d, m);
@@ -159,12 +158,12 @@ template <class T> struct Super256 {
         continue;
       for (int64_t b = 0; b < k / 256; ++b) {
         const uint8_t *block = rows[n] + b * T::kBytes;
-        uint8_t *side = panel + size.sideOffset + b * 320;
+        uint8_t *side = panel + size.side(b), *payload = panel + size.payload(b);
         std::memcpy(side + 2 * n, block, 2);
         std::memcpy(side + 32 + 2 * n, block + 2, 2);
         for (int s = 0; s < 8; ++s) {
           T::codes(block, s, c);
-          putCodes<T::kBits>(panel + (8 * b + s) * payloadBytes(T::kBits), n, c);
+          putCodes<T::kBits>(payload + s * payloadBytes(T::kBits), n, c);
           scaleMin(block + 4, s, side[64 + 16 * s + n], side[192 + 16 * s + n]);
         }
       }
@@ -174,9 +173,9 @@ template <class T> struct Super256 {
     PanelSize size = *panelSize(T::kScheme, k);
     uint8_t c[32];
     for (int64_t b = 0; b < k / 256; ++b) {
-      const uint8_t *side = panel + size.sideOffset + b * 320;
+      const uint8_t *side = panel + size.side(b), *payload = panel + size.payload(b);
       for (int s = 0; s < 8; ++s) {
-        getCodes<T::kBits>(panel + (8 * b + s) * payloadBytes(T::kBits), lane, c);
+        getCodes<T::kBits>(payload + s * payloadBytes(T::kBits), lane, c);
         float d = half(side + 2 * lane) * float(side[64 + 16 * s + lane]);
         float m = half(side + 32 + 2 * lane) * float(side[192 + 16 * s + lane]);
         for (int i = 0; i < 32; ++i)

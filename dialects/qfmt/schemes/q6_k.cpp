@@ -9,7 +9,7 @@
 
 using namespace ingot::qfmt;
 
-static constexpr int64_t kBytes = 210, kPayload = payloadBytes(6), kSide = 288;
+static constexpr int64_t kBytes = 210, kPayload = payloadBytes(6);
 
 static void codes(const uint8_t *block, int s, uint8_t c[32]) {
   int h = s / 4, g = s % 4;
@@ -39,13 +39,13 @@ static void packPanel(const uint8_t *const rows[16], int64_t k, uint8_t *panel) 
       continue;
     for (int64_t b = 0; b < k / 256; ++b) {
       const uint8_t *block = rows[n] + b * kBytes;
-      uint8_t *side = panel + size.sideOffset + b * kSide;
+      uint8_t *side = panel + size.side(b), *payload = panel + size.payload(b);
       std::memcpy(side + 2 * n, block + 208, 2);
       for (int i = 0; i < 16; ++i)
         side[32 + 16 * i + n] = block[192 + i];
       for (int s = 0; s < 8; ++s) {
         codes(block, s, c);
-        putCodes<6>(panel + (8 * b + s) * kPayload, n, c);
+        putCodes<6>(payload + s * kPayload, n, c);
       }
     }
   }
@@ -55,8 +55,8 @@ static void dequantPanelRow(const uint8_t *panel, int64_t k, int lane, float *ou
   PanelSize size = *panelSize(Scheme::Q6_K, k);
   uint8_t c[32];
   for (int64_t g = 0; g < k / 32; ++g) {
-    const uint8_t *side = panel + size.sideOffset + g / 8 * kSide;
-    getCodes<6>(panel + g * kPayload, lane, c);
+    const uint8_t *side = panel + size.side(g / 8);
+    getCodes<6>(panel + size.payload(g / 8) + g % 8 * kPayload, lane, c);
     for (int i = 0; i < 32; ++i) {
       float d = half(side + 2 * lane) * float(int8_t(side[32 + 16 * (2 * (g % 8) + i / 16) + lane]));
       *out++ = d * float(c[i] - 32);

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
+#include <vector>
 
 using namespace ingot::qfmt;
 
@@ -69,27 +71,50 @@ TEST(Geometry, Panels) {
       {Scheme::Q5_1, 16 * 160, 8 * 16 * 4},
       {Scheme::Q4_K, 16 * 128, 64 + 256},
       {Scheme::Q5_K, 16 * 160, 64 + 256},
-      {Scheme::Q6_K, 16 * 192, 32 + 16 * 16 + 32}, // the side region is padded from 288 to 320
+      {Scheme::Q6_K, 16 * 192, 2 * (32 + 16 * 16)}, // room for the side data of two K steps
   };
   for (const Row &row : rows) {
     std::optional<PanelSize> size = panelSize(row.scheme, 256);
     ASSERT_TRUE(size) << schemeName(row.scheme);
-    EXPECT_EQ(size->sideOffset, row.payload) << schemeName(row.scheme);
     EXPECT_EQ(size->bytes, row.payload + row.side) << schemeName(row.scheme);
     // 33 rows take three panels.
     EXPECT_EQ(packedBytes(row.scheme, Layout::N16, 33, 256), 3 * size->bytes);
   }
 }
 
-TEST(Geometry, PanelRegionsArePadded) {
-  // One sub-block of q4_0: 256 bytes of payload, 32 bytes of scales padded to 64.
+TEST(Geometry, PanelsAreLinesOf64Bytes) {
+  // One sub-block of q4_0: 32 bytes of scales, as many unused, 256 bytes of payload.
   EXPECT_EQ(panelSize(Scheme::Q4_0, 32)->bytes, 256 + 64);
   // 3 columns of f16: 96 bytes padded to 128.
   EXPECT_EQ(panelSize(Scheme::F16, 3)->bytes, 128);
   for (Scheme s : kAll)
     for (int64_t k : {256, 512, 768, 2048}) {
       EXPECT_EQ(panelSize(s, k)->bytes % 64, 0);
-      EXPECT_EQ(panelSize(s, k)->sideOffset % 64, 0);
+      EXPECT_EQ(panelSize(s, k)->payload(0) % 64, 0);
+      EXPECT_EQ(panelSize(s, k)->payload(1) % 64, s == Scheme::F16 || s == Scheme::BF16 ? 32 : 0);
+    }
+}
+
+// Each K step's side data and payload have bytes of their own inside the panel, in ascending order of use.
+TEST(Geometry, PanelStepsDoNotOverlap) {
+  for (Scheme s : kAll)
+    for (int64_t k : {256, 512, 768, 2048}) {
+      PanelSize size = *panelSize(s, k);
+      std::vector<bool> used(size_t(size.bytes), false);
+      auto take = [&](int64_t at, int64_t bytes) {
+        for (int64_t i = at; i < at + bytes; ++i) {
+          ASSERT_LT(i, size.bytes) << schemeName(s) << " " << k;
+          ASSERT_FALSE(used[size_t(i)]) << schemeName(s) << " " << k;
+          used[size_t(i)] = true;
+        }
+      };
+      const int64_t steps = k / geometry(s).kStep;
+      for (int64_t step = 0; step < steps; ++step) {
+        take(size.side(step), size.sideBytes);
+        take(size.payload(step), size.payloadBytes);
+        // What belongs together lies within a unit.
+        EXPECT_LT(std::abs(size.side(step) - size.payload(step)), size.unitBytes());
+      }
     }
 }
 
