@@ -96,7 +96,7 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
   // Measured (`ingot bench`, two EPYC cores): the processor follows the one stream of a panel by itself, and
   // up to two rows only wants to be kept going by near requests; K-quants, which work longer on a line, want
   // more. With more rows (in the chunk class: of the first block that meets the weights) the arithmetic stops
-  // the stream again and again: far requests into L2 bridge that.
+  // the stream again and again: farther requests, from eight rows on into L2, bridge that.
   const bool super = qfmt::geometry(s.scheme).kStep == 256;
   r.prefetch = rows == 1 || rows == 2 ? (super ? 16384 : 512) : rows == 4 ? 4096 : 65536;
   if (rows == 0) {
