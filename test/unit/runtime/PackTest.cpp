@@ -190,7 +190,8 @@ TEST(Pack, LiesWithCorrectHashes) {
     EXPECT_FALSE(open(bad, error)) << expect;
     EXPECT_NE(error.find(expect), std::string::npos) << error;
   };
-  tryHeader([](auto &h) { h.version = 2; }, "version 2");
+  tryHeader([](auto &h) { h.version = INGOT_PACK_VERSION + 1; },
+            ("version " + std::to_string(INGOT_PACK_VERSION + 1)).c_str());
   tryHeader([](auto &h) { h.pack_bytes += 64; }, "header says");
   tryHeader([](auto &h) { h.n_sections = 0; }, "section count 0");
   tryHeader([](auto &h) { h.n_sections = 65; }, "section count 65");
