@@ -147,12 +147,8 @@ void AttentionBlock::scores(Value qBase) {
 }
 
 void AttentionBlock::softmax(Value index) {
-  const int64_t together = tile.side;
-  const int64_t rest = tile.rows % together, whole = tile.rows - rest;
-  if (whole == together)
-    softmaxRows(index, k.c64(0), together);
-  else
-    k.forLoop(0, whole, together, [&](Value r) { softmaxRows(index, r, together); });
+  const int64_t rest = tile.rows % tile.side, whole = tile.rows - rest;
+  k.forLoop(0, whole, tile.side, [&](Value r) { softmaxRows(index, r, tile.side); });
   if (rest)
     softmaxRows(index, k.c64(whole), rest);
 }

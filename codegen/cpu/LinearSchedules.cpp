@@ -21,6 +21,7 @@ llvm::SmallVector<LinearSchedule, 2> ingot::cpu::linearSchedules(const LinearSpe
     LinearSchedule dots = all.front();
     if (target.hasAmxBf16() || spec.amxInSoftware) {
       dots.dot = DotKind::AmxBf16;
+      dots.prefetch = 0; // kernels of tiles do not ask ahead
       dots.rows = spec.rows > 0 ? spec.rows : 16;
       dots.panels = 2;
     } else {
@@ -43,6 +44,7 @@ llvm::SmallVector<LinearSchedule, 2> ingot::cpu::linearSchedules(const LinearSpe
   if (quantized && spec.rows == 0 && (target.hasAmx() || spec.amxInSoftware)) {
     LinearSchedule amx = all.front();
     amx.dot = DotKind::Amx;
+    amx.prefetch = 0;
     amx.lanes = 16;
     amx.rows = spec.block;
     all.push_back(amx);
@@ -119,6 +121,8 @@ void addQuantized(const LinearSpec &s, const target::Target &t, const LinearSche
           r.chunk = chunk;
           if (dot == DotKind::Amx && rows != s.block)
             continue;
+          if (dot == DotKind::Amx)
+            r.prefetch = 0;
           // A smaller tile unpacks the weights more often.
           if (s.block % rows == 0 && rows * 4 >= std::min(most, s.block))
             out.push_back(r);
