@@ -143,7 +143,9 @@ private:
       Value start = k.mul(segment, seg);
       Value b0 = k.maxS(start, k.and_(kFirst, k.c64(~(blk - 1)))), b1 = k.minS(k.add(start, seg), kEnd);
       k.forLoop(b0, b1, blk, [&](Value b) {
-        block.setBlock(tableRow, b, head, firstPage, lastPage, path.ahead);
+        block.setBlock(tableRow, b, head, firstPage, lastPage);
+        if (path.ahead)
+          block.setNext(tableRow, k.add(b, blk), head, firstPage, lastPage);
         k.forLoop(k.c64(0), count, R, [&](Value v) { subtile(path, b, v); });
       });
       block.mergeTotals(used);

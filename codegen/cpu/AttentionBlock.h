@@ -26,7 +26,9 @@ struct AttentionScratch {
   AttentionScratch(const AttentionCore &core, const AttentionTile &tile, int64_t vectors, bool total);
   int64_t vectors; ///< rounded up to the register tile
   int64_t qStride, oStride;
-  int64_t q, o, oTotal, m, l, mTotal, lTotal, pos, prob, alpha, bytes;
+  int64_t q, o, oTotal, m, l, mTotal, lTotal, pos, prob, alpha;
+  int64_t next; ///< addresses of the four pages to prefetch
+  int64_t bytes;
 };
 
 class AttentionBlock {
@@ -43,9 +45,10 @@ public:
 
   /// Pages of the block's 64 positions from `block` (i64 multiple of 64), clamped to the pages firstPage ..
   /// lastPage that hold keys of this item, at kv head `head`.
-  /// With `ahead`, run() prefetches K and V of the next block into L2: for kernels that see each key
-  /// once.
-  void setBlock(Value tableRow, Value block, Value head, Value firstPage, Value lastPage, bool ahead = false);
+  void setBlock(Value tableRow, Value block, Value head, Value firstPage, Value lastPage);
+  /// What is read after this: run() prefetches it into L2, page by page, at the pace at which it reads. For
+  /// kernels that see each key once.
+  void setNext(Value tableRow, Value block, Value head, Value firstPage, Value lastPage);
 
   /// Scores, softmax and values of the current block for vectors index .. index + tile.rows - 1. Keys outside
   /// keyLow .. keyHigh - 1 (inside the block, i64 0 .. 64) are seen by none of them.
@@ -67,12 +70,14 @@ private:
   const AttentionCore &core;
   AttentionTile tile;
   AttentionScratch s;
-  Value base, cache;
+  Value base, cache, stride;
   Value block;
   Value page[4]; ///< K of the head, V follows
-  Value next[4]; ///< the same of the following block; null without prefetch
-  bool fetch = false;
+  bool hasNext = false;
+  bool fetch = false; ///< in the current run()
 
+  /// Prefetches `bytes` bytes of what comes next from `offset` (i64) on, counted over its four pages.
+  void fetchNext(Value offset, int64_t bytes);
   Value pagePointer(Value tableRow, Value entry, Value headOffset, Value firstPage, Value lastPage);
   void scores(Value qBase);
   void softmax(Value index);

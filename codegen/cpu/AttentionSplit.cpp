@@ -14,11 +14,19 @@ using Pred = KernelBuilder::Pred;
 
 int64_t cpu::attnSplitScratch(const target::Target &target, const AttnSplitSpec &s) {
   int64_t bytes = 0;
-  for (int64_t vectors : {s.core.group(), int64_t(2), int64_t(1)})
-    bytes = std::max(
-        bytes,
-        AttentionScratch(s.core, AttentionTile::choose(target, vectors), vectors, /*total=*/false).bytes);
+  for (int64_t heads : {s.core.group(), int64_t(2), int64_t(1)}) {
+    AttentionTile tile = AttentionTile::choose(target, heads);
+    int64_t vectors = roundUp(heads, tile.rows) * (heads == s.core.group() ? s.core.kv.heads : 1);
+    bytes = std::max(bytes, AttentionScratch(s.core, tile, vectors, /*total=*/false).bytes);
+  }
   return bytes;
+}
+
+/// From what is read to what is prefetched: blocks of one kv head, in the order of reading. Shorter caches
+/// gain nothing from more than it takes.
+static int64_t blocksAhead(const AttentionCore &core) {
+  const int64_t bytes = spec::kAttnBlock / spec::kKvPage * core.kv.headBytes();
+  return std::max<int64_t>(1, (32 << 10) / bytes);
 }
 
 static Value i32At(KernelBuilder &k, Value array, Value index) {
@@ -39,20 +47,22 @@ static Value entryPointer(KernelBuilder &k, const PartialsLayout &l, Value base,
 
 namespace {
 
-/// Code for a number of heads that share their loads.
+/// Code for a number of query heads that share their loads, of `kvHeads` kv heads in turn.
 struct Path {
-  Path(KernelBuilder &k, const AttentionCore &core, int64_t heads)
-      : heads(heads), tile(AttentionTile::choose(k.target(), heads)),
-        scratch(core, tile, heads, /*total=*/false), block(k, core, tile, scratch) {}
+  Path(KernelBuilder &k, const AttentionCore &core, int64_t heads, int64_t kvHeads)
+      : heads(heads), tile(AttentionTile::choose(k.target(), heads)), vectors(roundUp(heads, tile.rows)),
+        scratch(core, tile, vectors * kvHeads, /*total=*/false), block(k, core, tile, scratch) {}
   int64_t heads;
   AttentionTile tile;
+  int64_t vectors; ///< of a kv head
   AttentionScratch scratch;
   AttentionBlock block;
 };
 
 class SplitEmitter {
 public:
-  SplitEmitter(KernelBuilder &k, const AttnSplitSpec &s) : k(k), s(s), group(k, s.core, s.core.group()) {
+  SplitEmitter(KernelBuilder &k, const AttnSplitSpec &s)
+      : k(k), s(s), group(k, s.core, s.core.group(), s.core.kv.heads) {
     q = k.slot(s.q.slot);
     partials = k.slot(s.partials);
     positions = k.stepPointer(offsetof(ingot_step_v1, positions));
@@ -62,26 +72,30 @@ public:
   }
 
   void emit() {
-    const int64_t G = s.core.group();
-    Value total = k.mul(forItems(nullptr), G);
+    const int64_t G = s.core.group(), heads = s.core.qHeads;
+    Value total = k.mul(forItems(nullptr), heads);
     // A query head belongs to the part in whose share of the work it starts. Parts that get a piece of a
     // group load its keys once each; with few kv heads that costs less than waiting.
     Value from = k.mul(total, k.part()), to = k.mul(total, k.add(k.part(), 1));
-    forItems([&](Value row, Value position, Value head, Value segment, Value workBefore, Value work) {
-      Value first = k.c64(0), last = k.c64(0), at = k.mul(k.mul(workBefore, G), k.parts());
-      Value step = k.mul(work, k.parts());
-      for (int64_t g = 0; g < G; ++g) {
-        first = k.add(first, k.extU(k.cmp(Pred::slt, at, from), k.i64()));
-        last = k.add(last, k.extU(k.cmp(Pred::slt, at, to), k.i64()));
-        at = k.add(at, step);
-      }
-      Value count = k.sub(last, first);
-      k.ifThen(k.cmp(Pred::eq, count, k.c64(G)),
-               [&] { item(group, row, position, head, segment, k.c64(0)); });
+    forItems([&](Value row, Value position, Value segment, Value workBefore, Value work) {
+      Value before = k.mul(k.mul(workBefore, heads), k.parts()), each = k.mul(work, k.parts());
+      auto startsBelow = [&](Value limit) { // how many heads
+        Value room = k.maxS(k.sub(limit, before), k.c64(0));
+        return k.minS(k.div(k.sub(k.add(room, each), k.c64(1)), each), k.c64(heads));
+      };
+      Value first = startsBelow(from), last = startsBelow(to);
+      Value whole0 = k.div(k.add(first, G - 1), k.c64(G)), whole1 = k.div(last, k.c64(G));
+      k.ifThen(k.cmp(Pred::slt, whole0, whole1),
+               [&] { item(group, row, position, segment, whole0, whole1, k.c64(0)); });
       if (G == 1)
         return;
-      Value some = k.and_(k.cmp(Pred::sgt, count, k.c64(0)), k.cmp(Pred::slt, count, k.c64(G)));
-      k.ifThen(some, [&] { piece(row, position, head, segment, first, last); });
+      // What is left before and behind: pieces of two groups, or one inside a group.
+      Value end = k.minS(k.mul(whole0, G), last), start = k.maxS(k.mul(whole1, G), end);
+      k.forLoop(k.c64(0), k.c64(2), 1, [&](Value side) {
+        Value front = k.cmp(Pred::eq, side, k.c64(0));
+        Value a = k.select(front, first, start), b = k.select(front, end, last);
+        k.ifThen(k.cmp(Pred::slt, a, b), [&] { piece(row, position, segment, a, b); });
+      });
     });
   }
 
@@ -91,72 +105,82 @@ private:
   Path group;
   Value q, partials, positions, rowSeq, blockTable, blockStride;
 
-  using ItemFn = llvm::function_ref<void(Value, Value, Value, Value, Value, Value)>;
+  using ItemFn = llvm::function_ref<void(Value, Value, Value, Value, Value)>;
 
-  /// Heads first .. last - 1 of a group, in pairs and then one.
-  void piece(Value row, Value position, Value head, Value segment, Value first, Value last) {
-    Path one(k, s.core, 1);
+  /// Query heads first .. last - 1, all of one kv head: in pairs and then one.
+  void piece(Value row, Value position, Value segment, Value first, Value last) {
+    Value head = k.div(first, k.c64(s.core.group())), end = k.add(head, 1);
+    Value from = k.sub(first, k.mul(head, s.core.group())), to = k.add(from, k.sub(last, first));
+    Path one(k, s.core, 1, 1);
     if (s.core.group() == 2)
-      return item(one, row, position, head, segment, first);
-    Path two(k, s.core, 2);
-    Value even = k.add(first, k.and_(k.sub(last, first), k.c64(~int64_t(1))));
-    k.forLoop(first, even, 2, [&](Value g) { item(two, row, position, head, segment, g); });
-    k.forLoop(even, last, 1, [&](Value g) { item(one, row, position, head, segment, g); });
+      return item(one, row, position, segment, head, end, from);
+    Path two(k, s.core, 2, 1);
+    Value even = k.add(from, k.and_(k.sub(to, from), k.c64(~int64_t(1))));
+    k.forLoop(from, even, 2, [&](Value g) { item(two, row, position, segment, head, end, g); });
+    k.forLoop(even, to, 1, [&](Value g) { item(one, row, position, segment, head, end, g); });
   }
 
   /// Walks all items; returns the sum of their work: that of a head is the keys of the segment and a
   /// constant.
   Value forItems(ItemFn f) {
-    const int64_t seg = spec::kAttnSegment, heads = s.core.kv.heads;
+    const int64_t seg = spec::kAttnSegment;
     return k.forLoop(k.c64(0), k.nRows(), k.c64(1), ValueRange{k.c64(0)}, [&](Value row, ValueRange outer) {
       Value p = i32At(k, positions, row), k0 = firstKey(k, p, s.core.window), k1 = k.add(p, 1);
       Value seg0 = k.div(k0, k.c64(seg)), seg1 = k.add(k.div(p, k.c64(seg)), 1);
-      // Segments of a head follow each other: the last block of one prefetches the first of the next.
-      return k.forLoop(k.c64(0), k.c64(f ? heads : 1), k.c64(1), outer, [&](Value head, ValueRange inner) {
-        return k.forLoop(seg0, seg1, k.c64(1), inner, [&](Value segment, ValueRange sum) {
-          Value start = k.mul(segment, seg);
-          Value keys = k.sub(k.minS(k.add(start, seg), k1), k.maxS(start, k0));
-          Value work = k.add(keys, 32);
-          if (!f)
-            return KernelBuilder::Values{k.add(sum[0], k.mul(work, heads))};
-          f(row, p, head, segment, sum[0], work);
-          return KernelBuilder::Values{k.add(sum[0], work)};
-        });
+      return k.forLoop(seg0, seg1, k.c64(1), outer, [&](Value segment, ValueRange sum) {
+        Value start = k.mul(segment, seg);
+        Value work = k.add(k.sub(k.minS(k.add(start, seg), k1), k.maxS(start, k0)), 32);
+        if (f)
+          f(row, p, segment, sum[0], work);
+        return KernelBuilder::Values{k.add(sum[0], work)};
       });
     })[0];
   }
 
-  /// Heads g0 .. g0 + path.heads - 1 of kv head `head`.
-  void item(Path &path, Value row, Value p, Value head, Value segment, Value g0) {
+  /// Of kv heads head0 .. head1 - 1: query heads g0 .. g0 + path.heads - 1 of each group. Block by block, all
+  /// heads of a block in turn: so pages are read from end to end.
+  void item(Path &path, Value row, Value p, Value segment, Value head0, Value head1, Value g0) {
     AttentionBlock &block = path.block;
     const AttentionScratch &scratch = path.scratch;
-    const int64_t H = path.heads, R = path.tile.rows, seg = spec::kAttnSegment, blk = spec::kAttnBlock;
+    const int64_t H = path.heads, R = path.tile.rows, V = path.vectors, G = s.core.group();
+    const int64_t seg = spec::kAttnSegment, blk = spec::kAttnBlock, dim = s.core.kv.dim;
     Value tableRow = k.gep(blockTable, k.mul(k.mul(i32At(k, rowSeq, row), blockStride), 4));
-    Value k0 = firstKey(k, p, s.core.window), k1 = k.add(p, 1);
-    Value firstHead = k.add(k.mul(head, s.core.group()), g0);
-    Value src = k.gep(rowPointer(k, s.q, q, row), k.mul(firstHead, s.core.kv.dim * 4));
-    for (int64_t g = 0; g < H; ++g)
-      block.loadQuery(k.gep(src, g * s.core.kv.dim * 4), k.c64(g), p);
-    block.padQueries(k.c64(H), k.c64(scratch.vectors), p);
-    block.reset(k.c64(scratch.vectors), /*total=*/false);
+    Value k0 = firstKey(k, p, s.core.window), k1 = k.add(p, 1), heads = k.sub(head1, head0);
+    Value firstPage = k.shrU(k0, 4), lastPage = k.shrU(p, 4);
+    auto queryHead = [&](Value h) { return k.add(k.mul(k.add(head0, h), G), g0); };
+    k.forLoop(k.c64(0), heads, 1, [&](Value h) {
+      Value src = k.gep(rowPointer(k, s.q, q, row), k.mul(queryHead(h), dim * 4)), at = k.mul(h, V);
+      for (int64_t g = 0; g < H; ++g)
+        block.loadQuery(k.gep(src, g * dim * 4), k.add(at, g), p);
+      block.padQueries(k.add(at, H), k.add(at, V), p);
+    });
+    block.reset(k.mul(heads, V), /*total=*/false);
     Value start = k.mul(segment, seg);
     Value b0 = k.maxS(start, k.and_(k0, k.c64(~(blk - 1)))), b1 = k.minS(k.add(start, seg), k1);
     k.forLoop(b0, b1, blk, [&](Value b) {
-      block.setBlock(tableRow, b, head, k.shrU(k0, 4), k.shrU(p, 4), /*ahead=*/true);
       Value low = k.maxS(k.sub(k0, b), k.c64(0)), high = k.minS(k.sub(k1, b), k.c64(blk));
-      for (int64_t v = 0; v < scratch.vectors; v += R)
-        block.run(k.c64(v), low, high, /*first=*/v == 0);
-    });
-    for (int64_t g = 0; g < H; ++g) {
-      Value dst = entryPointer(k, s.layout, partials, row, k.add(firstHead, g), segment);
-      k.storeAt(k.loadAt(k.f32(), block.at(scratch.m), g * 4), dst, 0);
-      k.storeAt(k.loadAt(k.f32(), block.at(scratch.l), g * 4), dst, 4);
-      Value o = k.gep(block.at(scratch.o), g * scratch.oStride);
-      forVectors(k, roundUp(s.core.kv.vDim, 16), 4, [&](Value c, int64_t) {
-        Value at = k.mul(c, 4);
-        k.storeAt(k.loadAt(k.f32v(), o, at, 64), k.gep(dst, 64), at, 64);
+      k.forLoop(k.c64(0), heads, 1, [&](Value h) {
+        block.setBlock(tableRow, b, k.add(head0, h), firstPage, lastPage);
+        Value next = k.add(h, blocksAhead(s.core)), blocks = k.div(next, heads);
+        block.setNext(tableRow, k.add(b, k.mul(blocks, blk)), k.add(head0, k.sub(next, k.mul(blocks, heads))),
+                      firstPage, lastPage);
+        for (int64_t v = 0; v < V; v += R)
+          block.run(k.add(k.mul(h, V), v), low, high, /*first=*/v == 0);
       });
-    }
+    });
+    k.forLoop(k.c64(0), heads, 1, [&](Value h) {
+      for (int64_t g = 0; g < H; ++g) {
+        Value vector = k.add(k.mul(h, V), g), off = k.mul(vector, 4);
+        Value dst = entryPointer(k, s.layout, partials, row, k.add(queryHead(h), g), segment);
+        k.storeAt(k.loadAt(k.f32(), block.at(scratch.m), off), dst, 0);
+        k.storeAt(k.loadAt(k.f32(), block.at(scratch.l), off), dst, 4);
+        Value o = k.gep(block.at(scratch.o), k.mul(vector, scratch.oStride));
+        forVectors(k, roundUp(s.core.kv.vDim, 16), 4, [&](Value c, int64_t) {
+          Value at = k.mul(c, 4);
+          k.storeAt(k.loadAt(k.f32v(), o, at, 64), k.gep(dst, 64), at, 64);
+        });
+      }
+    });
   }
 };
 

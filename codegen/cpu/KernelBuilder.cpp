@@ -369,6 +369,13 @@ Value KernelBuilder::weight(unsigned i) {
   return loadAt(ptrType(), argsPtr, int64_t(offsetof(ingot_args_v1, weight) + 8 * i));
 }
 Value KernelBuilder::kv() { return loadAt(ptrType(), argsPtr, int64_t(offsetof(ingot_args_v1, kv))); }
+Value KernelBuilder::kvStride() {
+  return loadAt(i64(), argsPtr, int64_t(offsetof(ingot_args_v1, kv_stride)));
+}
+Value KernelBuilder::kvPage(Value cache, Value stride, Value index, int64_t pageBytes) {
+  Value group = div(index, c64(INGOT_KV_GROUP)), place = rem(index, c64(INGOT_KV_GROUP));
+  return gep(cache, add(mul(group, stride), mul(place, pageBytes)));
+}
 Value KernelBuilder::scratch() {
   return loadAt(ptrType(), argsPtr, int64_t(offsetof(ingot_args_v1, scratch)));
 }

@@ -179,6 +179,9 @@ public:
   Value slot(unsigned i);
   Value weight(unsigned i);
   Value kv();
+  Value kvStride(); ///< bytes from a group of the KV layer's pages to the next, i64
+  /// Address of page `index` (i64) of the layer at `cache`.
+  Value kvPage(Value cache, Value stride, Value index, int64_t pageBytes);
   Value scratch();
   /// This part's share [n*part/parts, n*(part+1)/parts) of n items (i64).
   std::pair<Value, Value> share(Value n);

@@ -55,7 +55,7 @@ static Value rotatePairs(KernelBuilder &k, Value v, Value table) {
 
 KvPages::KvPages(KernelBuilder &k, const spec::KvLayout &layout)
     : k(k), layout(layout), stored(kvElement(k, layout.type)), elem(spec::kvElemBytes(layout.type)),
-      cache(k.kv()), rowSeq(k.stepPointer(offsetof(ingot_step_v1, row_seq))),
+      cache(k.kv()), stride(k.kvStride()), rowSeq(k.stepPointer(offsetof(ingot_step_v1, row_seq))),
       blockTable(k.stepPointer(offsetof(ingot_step_v1, block_table))),
       blockStride(k.stepU32(offsetof(ingot_step_v1, block_stride))) {}
 
@@ -63,7 +63,7 @@ KvPages::Token KvPages::token(Value row, Value pos) {
   Value seq = k.extU(k.loadAt(k.i32(), rowSeq, k.mul(row, 4)), k.i64());
   Value entry = k.add(k.mul(seq, blockStride), k.shrU(pos, 4));
   Value page = k.extU(k.loadAt(k.i32(), blockTable, k.mul(entry, 4)), k.i64());
-  return {k.gep(cache, k.mul(page, layout.pageBytes())), k.and_(pos, k.c64(spec::kKvPage - 1))};
+  return {k.kvPage(cache, stride, page, layout.pageBytes()), k.and_(pos, k.c64(spec::kKvPage - 1))};
 }
 
 Value KvPages::headOf(const Token &token, Value head) { return k.gep(token.page, k.mul(head, headBytes())); }

@@ -72,7 +72,7 @@ private:
   spec::KvLayout layout;
   Type stored;
   int64_t elem;
-  Value cache, rowSeq, blockTable, blockStride;
+  Value cache, stride, rowSeq, blockTable, blockStride;
 };
 
 /// Emits what is done with one head, or with a piece of one that holds whole pairs.

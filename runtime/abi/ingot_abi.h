@@ -19,11 +19,13 @@
 extern "C" {
 #endif
 
-#define INGOT_ABI_VERSION 1u
+#define INGOT_ABI_VERSION 2u
 #define INGOT_MAX_SLOTS 12
 #define INGOT_MAX_WEIGHTS 8
 /* Tokens per KV page. */
 #define INGOT_KV_PAGE 16
+/* Pages of a layer that lie side by side: page p of a layer is at kv + p / 16 * kv_stride + p % 16 * page_bytes. */
+#define INGOT_KV_GROUP 16
 /* A slot with this bit lies in the worker's private area, else in the arena; the rest is a byte offset. */
 #define INGOT_SLOT_PRIVATE (UINT64_C(1) << 63)
 
@@ -65,6 +67,7 @@ typedef struct ingot_args_v1 {
   uint32_t struct_size;
   uint32_t layer;
   uint8_t *kv;                            /* first page of the launch's KV layer, or NULL                     */
+  uint64_t kv_stride;                     /* bytes from a group of that layer's pages to the next group       */
   void *scratch;                          /* private to the worker, the kernel's scratch_bytes, 64-aligned    */
   void *slot[INGOT_MAX_SLOTS];            /* activations, 64-aligned; order: the kernel's operands, results   */
   const uint8_t *weight[INGOT_MAX_WEIGHTS]; /* packed parameters, 64-aligned                                  */

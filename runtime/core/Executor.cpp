@@ -81,6 +81,7 @@ void Executor::bind(const uint8_t *weights) {
         args.struct_size = sizeof(args);
         args.layer = launch.layer;
         args.kv = launch.kv_layer >= 0 ? kv->layer(uint32_t(launch.kv_layer)) : nullptr;
+        args.kv_stride = kv->stride();
         args.scratch = scratch[w].data();
         for (uint16_t s = 0; s < launch.n_slots; ++s)
           args.slot[s] = resolve(launch.slot[s], w);

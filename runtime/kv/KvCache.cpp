@@ -27,27 +27,27 @@ uint32_t defaultPages(const ingot_module_v1 &module, uint32_t sequences) {
 std::unique_ptr<KvCache> KvCache::create(const ingot_module_v1 &module, uint32_t pages, std::string &error) {
   std::unique_ptr<KvCache> cache(new KvCache());
   cache->count = pages;
-  uint64_t total = 0;
-  bool fits = true;
-  for (uint32_t i = 0; i < module.n_kv_layers; ++i) {
-    uint64_t page = module.kv_layers[i].page_bytes, bytes = 0;
-    cache->offsets.push_back(total);
-    cache->pageBytes.push_back(page);
-    fits = fits && !__builtin_mul_overflow(page, uint64_t(pages) + 1, &bytes) &&
-           !__builtin_add_overflow(total, bytes, &total) && total <= (UINT64_C(1) << 46);
-    total = (total + 4095) / 4096 * 4096;
+  uint64_t groups = uint64_t(pages) / INGOT_KV_GROUP + 1, page = bytesPerPage(module), total = 0;
+  bool fits = (page > 0 || module.n_kv_layers == 0) &&
+              !__builtin_mul_overflow(page, INGOT_KV_GROUP * groups, &total) && total <= (UINT64_C(1) << 46);
+  for (uint32_t i = 0; fits && i < module.n_kv_layers; ++i) {
+    cache->offsets.push_back(cache->groupBytes);
+    cache->pageBytes.push_back(module.kv_layers[i].page_bytes);
+    cache->groupBytes += INGOT_KV_GROUP * module.kv_layers[i].page_bytes;
   }
-  if (!fits || !cache->memory.allocate(total, /*huge=*/false)) {
-    error = "no memory for a KV cache of " + std::to_string(pages) + " pages (" +
-            std::to_string(bytesPerPage(module)) + " bytes each)";
+  // Less than a huge page of the system is not worth one.
+  if (!fits || !cache->memory.allocate(total, /*huge=*/total >= (UINT64_C(2) << 20))) {
+    error = "no memory for a KV cache of " + std::to_string(pages) + " pages (" + std::to_string(page) +
+            " bytes each)";
     return nullptr;
   }
   return cache;
 }
 
 void KvCache::clear(int32_t page) {
+  uint8_t *group = memory.data() + uint64_t(page) / INGOT_KV_GROUP * groupBytes;
   for (size_t i = 0; i < offsets.size(); ++i)
-    std::memset(memory.data() + offsets[i] + uint64_t(page) * pageBytes[i], 0, pageBytes[i]);
+    std::memset(group + offsets[i] + uint64_t(page) % INGOT_KV_GROUP * pageBytes[i], 0, pageBytes[i]);
 }
 
 } // namespace ingot::kv

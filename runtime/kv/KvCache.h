@@ -1,8 +1,9 @@
 //===- KvCache.h - the memory behind KV pages -----------------------------------------------------------===//
 //
-// One anonymous mapping, layer after layer, each `pages + 1` pages of the layer's page_bytes (page 0 is the
-// zero page). Committed on first touch, in small pages: sequences fill the front of every layer's part, and a
-// 2 MB page in each would be mostly unused and slow to make. The layout inside a page is the ABI's.
+// One anonymous mapping of `pages + 1` pages (page 0 is the zero page) in groups of INGOT_KV_GROUP: a group
+// has those of layer 0, then those of layer 1 and so on. So the mapping is committed as sequences grow,
+// although in 2 MB pages of the system, and a layer's tokens still lie in runs that are long enough for the
+// memory's full rate. The layout inside a page is the ABI's.
 //
 //===------------------------------------------------------------------------------------------------------===//
 #ifndef INGOT_RUNTIME_KV_KVCACHE_H
@@ -30,13 +31,16 @@ public:
   uint64_t bytes() const { return memory.size(); }
   /// First page of layer `layer`.
   uint8_t *layer(uint32_t layer) { return memory.data() + offsets[layer]; }
+  /// Bytes from a group to the next.
+  uint64_t stride() const { return groupBytes; }
   /// Zeroes one page in all layers.
   void clear(int32_t page);
 
 private:
   KvCache() = default;
   weights::Mapping memory;
-  std::vector<uint64_t> offsets, pageBytes;
+  std::vector<uint64_t> offsets, pageBytes; ///< of the layers: in a group, of a page
+  uint64_t groupBytes = 0;
   uint32_t count = 0;
 };
 

@@ -112,6 +112,7 @@ static void attention(const target::Target &tgt, const Shape &c, spec::KvType ty
   step.block_stride = uint32_t(pages);
   ingot_args_v1 args = makeArgs();
   args.kv = cache.data();
+  args.kv_stride = uint64_t(INGOT_KV_GROUP * core.kv.pageBytes());
   args.scratch = scratch.data();
   auto report = [&](const char *kernel, double us) {
     double macs = keys * double(core.qHeads * c.dim * 2);
@@ -187,6 +188,7 @@ static void rows(const target::Target &tgt, int64_t D, int64_t count, int64_t bl
   step.rope = tables;
   ingot_args_v1 args = makeArgs();
   args.kv = cache.data();
+  args.kv_stride = uint64_t(INGOT_KV_GROUP * r.kv.pageBytes());
   args.slot[0] = x.data();
   args.weight[0] = reinterpret_cast<const uint8_t *>(gamma.data());
   for (const char *name : {"norm", "rope"}) {

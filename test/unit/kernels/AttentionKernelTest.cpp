@@ -146,6 +146,7 @@ TEST_P(AttentionKernels, EqualTheSpecification) {
         SCOPED_TRACE("shape " + id + " batch " + std::to_string(bi) + " parts " + std::to_string(parts));
         ingot_args_v1 args = makeArgs();
         args.kv = cache.data();
+        args.kv_stride = uint64_t(Batch::stride(a.core.kv));
         args.scratch = scratch.data();
         args.slot[0] = q.data.data();
         args.slot[1] = a.outAct ? static_cast<void *>(act.data()) : out.data.data();
@@ -199,6 +200,7 @@ TEST_P(AttentionKernels, PartsShareTheWork) {
     RowBuffer out(batch.rows(), 576);
     ingot_args_v1 args = makeArgs();
     args.kv = cache.data();
+    args.kv_stride = uint64_t(Batch::stride(a.core.kv));
     args.scratch = scratch.data();
     args.slot[0] = q.data.data();
     args.slot[1] = out.data.data();
@@ -239,6 +241,7 @@ TEST_P(AttentionKernels, NoNumbersStayWithTheirToken) {
     Buffer<uint8_t> scratch(attentionScratch(tgt, a));
     ingot_args_v1 args = makeArgs();
     args.kv = cache.data();
+    args.kv_stride = uint64_t(Batch::stride(a.core.kv));
     args.scratch = scratch.data();
     args.slot[0] = q.data.data();
     args.slot[1] = out.data.data();

@@ -242,6 +242,7 @@ TEST_P(Families, RopeThenAttentionInAllForms) {
   }
   ingot_args_v1 args = makeArgs();
   args.kv = cache.data();
+  args.kv_stride = uint64_t(Batch::stride(p.kv));
   args.slot[0] = x.data.data();
   args.slot[1] = q.data.data();
   args.weight[0] = reinterpret_cast<const uint8_t *>(gq.data());

@@ -91,8 +91,14 @@ struct Batch {
   Batch(const Batch &) = delete;
 
   int rows() const { return int(positions.size()); }
+  /// From a group of pages to the next: something else lies between.
+  static int64_t stride(const spec::KvLayout &l) { return INGOT_KV_GROUP * l.pageBytes() + 320; }
+  size_t cacheBytes(const spec::KvLayout &l) const {
+    return size_t((nPages + INGOT_KV_GROUP - 1) / INGOT_KV_GROUP * stride(l));
+  }
   uint8_t *page(std::vector<uint8_t> &cache, const spec::KvLayout &l, int seq, int pos) const {
-    return cache.data() + blockTable[seq * step.block_stride + pos / 16] * l.pageBytes();
+    int64_t p = blockTable[seq * step.block_stride + pos / 16];
+    return cache.data() + p / INGOT_KV_GROUP * stride(l) + p % INGOT_KV_GROUP * l.pageBytes();
   }
   std::vector<const uint8_t *> pages(std::vector<uint8_t> &cache, const spec::KvLayout &l, int seq) const {
     std::vector<const uint8_t *> out;
@@ -102,7 +108,7 @@ struct Batch {
   }
   /// A cache with random values wherever a token is stored, huge ones elsewhere (int8: scales that are NaN).
   std::vector<uint8_t> randomCache(const spec::KvLayout &l, float sigma) {
-    std::vector<uint8_t> cache(size_t(nPages) * l.pageBytes(), 0xff);
+    std::vector<uint8_t> cache(cacheBytes(l), 0xff);
     for (size_t i = 0; !l.scaled() && i < cache.size() / spec::kvElemBytes(l.type); ++i)
       spec::kvStore(cache.data(), int64_t(i), 60000.0f, l.type);
     std::vector<float> k(size_t(l.dim)), v(size_t(l.vDim));

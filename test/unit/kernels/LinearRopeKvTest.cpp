@@ -223,7 +223,7 @@ TEST_P(LinearRopeKv, EqualsTheTwoKernels) {
         v = batch.rng.normal();
       const int64_t most = std::max(linearScratchBytes(s), linearScratchBytes(linearSpec(cases[i], tgt)));
       Buffer<uint8_t> scratch(size_t(most) + 64);
-      std::vector<uint8_t> want(size_t(batch.nPages) * s.ropeKv->kv.pageBytes(), 0x5a);
+      std::vector<uint8_t> want(batch.cacheBytes(s.ropeKv->kv), 0x5a);
       ingot_args_v1 args = makeArgs();
       args.slot[0] = s.block ? static_cast<void *>(act.data()) : x.data.data();
       args.slot[1] = product.data.data();
@@ -237,6 +237,7 @@ TEST_P(LinearRopeKv, EqualsTheTwoKernels) {
       ropeArgs.slot[0] = product.data.data();
       ropeArgs.slot[1] = wantQ.data.data();
       ropeArgs.kv = want.data();
+      ropeArgs.kv_stride = uint64_t(batch.stride(s.ropeKv->kv));
       for (unsigned g = 0; g < 2; ++g) {
         for (int64_t c = 0; c < kDim; ++c)
           gammas.row(g)[c] = 1 + 0.3f * batch.rng.normal();
@@ -251,6 +252,7 @@ TEST_P(LinearRopeKv, EqualsTheTwoKernels) {
         std::vector<uint8_t> got(want.size(), 0x5a);
         args.slot[1] = q.data.data();
         args.kv = got.data();
+        args.kv_stride = uint64_t(batch.stride(s.ropeKv->kv));
         ASSERT_EQ(runParts(set.kernel("fused" + n), batch.step, args, parts), 0);
         // All bits, so that rows beyond the step are seen to stay as they were.
         EXPECT_EQ(memcmp(q.data.data(), wantQ.data.data(), q.data.size() * 4), 0)

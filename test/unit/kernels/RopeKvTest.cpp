@@ -129,7 +129,7 @@ TEST_P(RopeKernels, EqualTheSpecification) {
         gq[i] = batch.rng.normal();
         gk[i] = batch.rng.normal();
       }
-      std::vector<uint8_t> got(size_t(batch.nPages) * s.kv.pageBytes(), 0x5a), want = got;
+      std::vector<uint8_t> got(batch.cacheBytes(s.kv), 0x5a), want = got;
       std::vector<std::vector<float>> wantQ(rows);
       for (int i = 0; i < rows; ++i) {
         auto head = [&](const float *x, const std::optional<unsigned> &g, const Buffer<float> &gamma,
@@ -157,6 +157,7 @@ TEST_P(RopeKernels, EqualTheSpecification) {
       }
       ingot_args_v1 args = makeArgs();
       args.kv = got.data();
+      args.kv_stride = uint64_t(batch.stride(s.kv));
       args.slot[0] = c.fused ? fused.data.data() : qs.data.data();
       args.slot[1] = c.fused ? out.data.data() : ks.data.data();
       args.slot[2] = vs.data.data();

@@ -53,7 +53,7 @@ template <typename Change> std::string refusal(Change change) {
 
 TEST(ModuleCheck, NamesWhatIsWrong) {
   std::string error;
-  EXPECT_TRUE(core::checkModule(toy::query(1), error)) << error;
+  EXPECT_TRUE(core::checkModule(toy::query(INGOT_ABI_VERSION), error)) << error;
   EXPECT_FALSE(core::checkModule(toy::query(0), error));
   EXPECT_NE(error.find("newer runtime"), std::string::npos);
   auto expect = [](const std::string &got, const char *part) {
@@ -104,7 +104,7 @@ TEST(ModuleCheck, NamesWhatIsWrong) {
 TEST(RopeTables, DoublePrecisionAndLazy) {
   core::RopeTables ropes;
   std::string error;
-  ASSERT_TRUE(ropes.create(*toy::query(1), error)) << error;
+  ASSERT_TRUE(ropes.create(*toy::query(INGOT_ABI_VERSION), error)) << error;
   const float *table = ropes.tables()[0];
   for (uint32_t upto : {0u, 3u, 63u, 64u, 399u}) {
     ropes.fill(upto);
@@ -160,16 +160,16 @@ TEST(Executor, MemoryIsWhatItSays) {
   core::ExecutorOptions o;
   o.threads = 3;
   o.kvPages = 7;
-  auto e = core::Executor::create(*toy::query(1), toy::weightBytes(), o, error);
+  auto e = core::Executor::create(*toy::query(INGOT_ABI_VERSION), toy::weightBytes(), o, error);
   ASSERT_TRUE(e) << error;
-  EXPECT_EQ(e->memory().arena, toy::query(1)->programs[2].arena_bytes);
-  EXPECT_EQ(e->memory().privateAreas, 3 * toy::query(1)->programs[1].private_bytes);
-  EXPECT_EQ(e->memory().kv, 2 * ((8 * 2048 + 4095) / 4096 * 4096));
+  EXPECT_EQ(e->memory().arena, toy::query(INGOT_ABI_VERSION)->programs[2].arena_bytes);
+  EXPECT_EQ(e->memory().privateAreas, 3 * toy::query(INGOT_ABI_VERSION)->programs[1].private_bytes);
+  EXPECT_EQ(e->memory().kv, 2u * INGOT_KV_GROUP * 2048); // two layers, one group
   EXPECT_EQ(e->maxRows(), toy::MaxRows);
   EXPECT_EQ(e->maxOut(1), 1u);
   EXPECT_EQ(e->maxOut(5), 8u);
   o.threads = 100000;
-  EXPECT_FALSE(core::Executor::create(*toy::query(1), toy::weightBytes(), o, error));
+  EXPECT_FALSE(core::Executor::create(*toy::query(INGOT_ABI_VERSION), toy::weightBytes(), o, error));
 }
 
 } // namespace

@@ -30,7 +30,9 @@ std::vector<Piece> pieces() {
           {INGOT_PACK_WEIGHTS, "", weights}};
 }
 
-std::vector<uint8_t> goodPack() { return testpack::write(pieces(), toy::query(1)->weight_hash); }
+std::vector<uint8_t> goodPack() {
+  return testpack::write(pieces(), toy::query(INGOT_ABI_VERSION)->weight_hash);
+}
 
 std::unique_ptr<Pack> open(const std::vector<uint8_t> &bytes, std::string &error) {
   // An exact heap copy, so that a read behind the end shows under ASan.
@@ -67,7 +69,7 @@ TEST(Pack, ReadsWhatWasWritten) {
   ASSERT_EQ(pack->params().size(), 9u);
   EXPECT_EQ(pack->params()[1].name, "layer0.q");
   EXPECT_EQ(pack->params()[1].scheme, "f32");
-  EXPECT_EQ(pack->header().weight_hash, toy::query(1)->weight_hash);
+  EXPECT_EQ(pack->header().weight_hash, toy::query(INGOT_ABI_VERSION)->weight_hash);
   std::vector<uint8_t> object;
   EXPECT_TRUE(pack->readObject("ref", object, error)) << error;
   EXPECT_EQ(object, testpack::bytesOf("object bytes"));
@@ -93,10 +95,11 @@ TEST(Pack, LargeWeightsInParallel) {
     p[4].bytes.resize(bytes);
     for (size_t i = 0; i < bytes; i += 97)
       p[4].bytes[i] = uint8_t(i * 31);
-    std::vector<uint8_t> original(toy::weightBytes(), toy::weightBytes() + toy::query(1)->weight_bytes);
+    std::vector<uint8_t> original(toy::weightBytes(),
+                                  toy::weightBytes() + toy::query(INGOT_ABI_VERSION)->weight_bytes);
     std::copy(original.begin(), original.end(), p[4].bytes.begin());
     std::string error;
-    TempFile file(testpack::write(p, toy::query(1)->weight_hash));
+    TempFile file(testpack::write(p, toy::query(INGOT_ABI_VERSION)->weight_hash));
     auto pack = Pack::open(file.path, error);
     ASSERT_TRUE(pack) << error;
     for (unsigned threads : {1u, 3u}) {
@@ -160,7 +163,7 @@ TEST(Pack, EveryFlippedByteIsNoticed) {
       EXPECT_NE(error.find("test.ipk"), std::string::npos) << error;
     }
   std::vector<uint8_t> bad = good;
-  bad[weightsAt + toy::query(1)->params[3].offset + 5] ^= 4;
+  bad[weightsAt + toy::query(INGOT_ABI_VERSION)->params[3].offset + 5] ^= 4;
   auto pack = open(bad, error);
   ASSERT_TRUE(pack) << error;
   WeightMemory w;
@@ -228,7 +231,7 @@ TEST(Pack, LiesWithCorrectHashes) {
     std::vector<Piece> p = pieces();
     change(p[2].bytes);
     error.clear();
-    EXPECT_FALSE(open(testpack::write(p, toy::query(1)->weight_hash), error)) << expect;
+    EXPECT_FALSE(open(testpack::write(p, toy::query(INGOT_ABI_VERSION)->weight_hash), error)) << expect;
     EXPECT_NE(error.find(expect), std::string::npos) << error;
   };
   auto poke = [](std::vector<uint8_t> &b, size_t at, auto value) {
@@ -248,7 +251,7 @@ TEST(Pack, LiesWithCorrectHashes) {
 
   std::vector<Piece> missing = pieces();
   missing.erase(missing.begin());
-  EXPECT_FALSE(open(testpack::write(missing, toy::query(1)->weight_hash), error));
+  EXPECT_FALSE(open(testpack::write(missing, toy::query(INGOT_ABI_VERSION)->weight_hash), error));
   EXPECT_NE(error.find("META is missing"), std::string::npos);
   std::vector<uint8_t> tail = goodPack();
   tail.resize(tail.size() + 64);

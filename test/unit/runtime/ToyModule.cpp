@@ -93,7 +93,8 @@ int32_t norm(const ingot_step_v1 *s, const ingot_args_v1 *a, uint32_t part, uint
 
 float *pageOf(const ingot_step_v1 *s, const ingot_args_v1 *a, uint32_t seq, uint32_t position) {
   int32_t page = s->block_table[seq * s->block_stride + position / INGOT_KV_PAGE];
-  return reinterpret_cast<float *>(a->kv) + uint64_t(page) * 2 * Hidden * INGOT_KV_PAGE;
+  return reinterpret_cast<float *>(a->kv + uint64_t(page) / INGOT_KV_GROUP * a->kv_stride) +
+         uint64_t(page) % INGOT_KV_GROUP * 2 * Hidden * INGOT_KV_PAGE;
 }
 
 /// slot: normed rows; weights: Wk, Wv.
