@@ -198,9 +198,12 @@ void cpu::emitAttnMerge(KernelBuilder &k, const AttnMergeSpec &s) {
   assert((!s.outAct || D % 32 == 0) && "legality is checked before emission");
   Value partials = k.slot(s.partials), out = k.slot(s.outAct ? *s.outAct : s.outRows->slot);
   Value positions = k.stepPointer(offsetof(ingot_step_v1, positions));
-  auto [lo, hi] = k.share(k.mul(k.nRows(), heads));
-  k.forLoop(lo, hi, 1, [&](Value unit) {
-    Value row = k.div(unit, k.c64(heads)), head = k.sub(unit, k.mul(row, heads));
+  // Parts share heads, not rows: a cache line of packed activations holds a few columns of many rows, and two
+  // parts that write one take it from each other with every store.
+  auto [lo, hi] = k.share(k.c64(heads));
+  Value first = lo, rows = k.nRows();
+  k.forLoop(k.c64(0), k.mul(k.sub(hi, lo), rows), 1, [&](Value unit) {
+    Value place = k.div(unit, rows), head = k.add(first, place), row = k.sub(unit, k.mul(place, rows));
     Value p = i32At(k, positions, row), k0 = firstKey(k, p, s.window);
     // State: M, L, O. The first segment meets M = -inf and is taken as it is.
     KernelBuilder::Values state{k.splat(k.f32(), -std::numeric_limits<double>::infinity()), k.cf(0)};

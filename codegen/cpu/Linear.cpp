@@ -248,6 +248,15 @@ void ingot::cpu::emitLinear(KernelBuilder &k, const LinearSpec &spec) {
     emitLinearQuant(k, spec);
 }
 
+std::pair<Value, Value> ingot::cpu::shareUnits(KernelBuilder &k, const LinearSpec &spec) {
+  // One or two rows cost what their weights cost to read.
+  if (!spec.ropeKv || spec.rows == 1 || spec.rows == 2)
+    return k.share(k.c64(spec.units()));
+  // A column of f32 takes three times as long.
+  return shareHeadUnits(k, HeadUnits(*spec.ropeKv),
+                        qfmt::geometry(spec.scheme).isFloat ? 3 * spec.k : spec.k);
+}
+
 LinearEpilogue::LinearEpilogue(KernelBuilder &k, const LinearSpec &spec) : k(k), spec(spec) {
   unsigned slot = 1;
   w = k.weight(0);

@@ -126,6 +126,9 @@ private:
   std::optional<LinearArgmax> argmax;
 };
 
+/// This part's units, first and behind the last.
+std::pair<Value, Value> shareUnits(KernelBuilder &k, const LinearSpec &spec);
+
 void emitLinearQuant(KernelBuilder &k, const LinearSpec &spec);
 void emitLinearFloat(KernelBuilder &k, const LinearSpec &spec);
 void emitLinearAmx(KernelBuilder &k, const LinearSpec &spec);

@@ -210,7 +210,7 @@ private:
 
 void ingot::cpu::emitLinearAmx(KernelBuilder &k, const LinearSpec &spec) {
   AmxTiles tiles(k, spec);
-  std::pair<Value, Value> range = k.share(k.c64(spec.units()));
+  std::pair<Value, Value> range = shareUnits(k, spec);
   Value blocks = k.div(k.add(domainRows(k, spec.domain), spec.block - 1), k.c64(spec.block));
   k.forLoop(k.c64(0), blocks, spec.schedule.chunk / spec.block, [&](Value b0) {
     Value count = k.minS(k.sub(blocks, b0), k.c64(spec.schedule.chunk / spec.block));

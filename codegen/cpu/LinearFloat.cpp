@@ -394,7 +394,7 @@ int64_t ingot::cpu::linearFloatScratchBytes(const LinearSpec &spec) {
 
 void ingot::cpu::emitLinearFloat(KernelBuilder &k, const LinearSpec &spec) {
   FloatTiles tiles(k, spec);
-  std::pair<Value, Value> range = k.share(k.c64(spec.units()));
+  std::pair<Value, Value> range = shareUnits(k, spec);
   Value lo = range.first, hi = range.second;
   Value rows = domainRows(k, spec.domain);
   if (spec.rows > 0) { // buffers of an M class hold all its rows: compute them whole, unless there are none

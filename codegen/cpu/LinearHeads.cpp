@@ -31,6 +31,28 @@ HeadUnits::HeadUnits(const RopeKvSpec &s) : panels(std::max<int64_t>(1, unitPane
   v = s.kv.heads * s.kv.vDim / width;
 }
 
+std::pair<Value, Value> cpu::shareHeadUnits(KernelBuilder &k, const HeadUnits &units, int64_t columns) {
+  // Measured with 32 sequences, 576 columns and two parts. A token alone puts every value of its K into a
+  // cache line that another core may hold; tokens in a row share those lines, so a prompt costs nothing more.
+  Value row = k.mul(k.nRows(), columns), tokens = k.nSeqs();
+  const Value costs[] = {row, k.add(row, k.mul(tokens, 350)), k.add(row, k.mul(tokens, 110))};
+  const int64_t counts[] = {units.q, units.k, units.v};
+  Value total = k.c64(0);
+  for (int i = 0; i < 3; ++i)
+    total = k.add(total, k.mul(costs[i], counts[i]));
+  auto bound = [&](Value part) { // units that start below the part's share of the cost
+    Value left = k.div(k.mul(part, total), k.parts()), unit = k.c64(0);
+    for (int i = 0; i < 3; ++i) {
+      Value cost = k.maxS(costs[i], k.c64(1)), up = k.sub(k.add(left, cost), k.c64(1));
+      Value below = k.minS(k.div(up, cost), k.c64(counts[i]));
+      unit = k.add(unit, below);
+      left = k.maxS(k.sub(left, k.mul(below, costs[i])), k.c64(0));
+    }
+    return unit;
+  };
+  return {bound(k.part()), bound(k.add(k.part(), 1))};
+}
+
 std::string cpu::refuseHeadUnits(const RopeKvSpec &s) {
   if (std::string why = refuseRopeKv(s); !why.empty())
     return why;

@@ -27,6 +27,10 @@ struct HeadUnits {
   int64_t rowBytes() const { return 64 * panels; }
 };
 
+/// This part's units, first and behind the last. `columns`: what a row of a unit costs besides its rope and
+/// its places in the cache, in columns of K of an int8 product.
+std::pair<Value, Value> shareHeadUnits(KernelBuilder &k, const HeadUnits &units, int64_t columns);
+
 /// Empty when the heads of `spec` divide into units, else the reason.
 std::string refuseHeadUnits(const RopeKvSpec &spec);
 

@@ -261,7 +261,7 @@ private:
 void ingot::cpu::emitLinearQuant(KernelBuilder &k, const LinearSpec &spec) {
   using Pred = KernelBuilder::Pred;
   QuantTiles tiles(k, spec);
-  std::pair<Value, Value> range = k.share(k.c64(spec.units()));
+  std::pair<Value, Value> range = shareUnits(k, spec);
   Value lo = range.first, hi = range.second;
   Value rows = domainRows(k, spec.domain);
   const int64_t block = spec.block, tile = spec.schedule.rows;
