@@ -41,7 +41,7 @@ bool Model::bind(const ModelOptions &options, OpenFault &fault, std::string &err
     // The query function only returns an address: it runs on any CPU.
     const ingot_module_v1 *m = v.query ? v.query(INGOT_ABI_VERSION) : nullptr;
     if (!checkModule(m, error)) {
-      error = "variant " + v.isa + ": " + error;
+      error = packFile->name() + ": variant " + v.isa + ": " + error;
       return false;
     }
     modules.push_back(m);

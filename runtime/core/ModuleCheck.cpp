@@ -177,7 +177,7 @@ bool checkModule(const ingot_module_v1 *module, std::string &error) {
   }
   if (module->struct_size < sizeof(ingot_module_v1) || module->abi_version != INGOT_ABI_VERSION) {
     error = "the module has ABI version " + std::to_string(module->abi_version) + ", this runtime version " +
-            std::to_string(INGOT_ABI_VERSION);
+            std::to_string(INGOT_ABI_VERSION) + ": compile the model again";
     return false;
   }
   return Checker(*module, error).run();
