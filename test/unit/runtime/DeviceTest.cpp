@@ -3,12 +3,14 @@
 #include "runtime/device/cpu/ThreadState.h"
 #include "runtime/device/cpu/Topology.h"
 #include "runtime/device/cpu/WorkerPool.h"
+#include "runtime/kv/KvCache.h"
 #include "runtime/kv/PagePool.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -216,6 +218,41 @@ TEST(PagePool, ExactAndWithoutZero) {
   EXPECT_EQ(kv::pagesFor(0), 0u);
   EXPECT_EQ(kv::pagesFor(16), 1u);
   EXPECT_EQ(kv::pagesFor(17), 2u);
+}
+
+TEST(KvCache, GroupsHoldAllLayers) {
+  const ingot_kv_layer_v1 layers[] = {{1, 32, 32, INGOT_KV_F16, 0, 0, 2048},
+                                      {2, 32, 32, INGOT_KV_F32, 0, 0, 8192}};
+  ingot_module_v1 module = {};
+  module.n_kv_layers = 2;
+  module.kv_layers = layers;
+  std::string error;
+  const uint32_t pages = 40; // and the zero page: in three groups
+  auto cache = kv::KvCache::create(module, pages, error);
+  ASSERT_TRUE(cache) << error;
+  EXPECT_EQ(cache->stride(), INGOT_KV_GROUP * (2048u + 8192));
+  EXPECT_EQ(cache->bytes(), 3 * cache->stride());
+  auto page = [&](uint32_t layer, uint32_t p) { // as the ABI has it
+    return cache->layer(layer) + p / INGOT_KV_GROUP * cache->stride() +
+           p % INGOT_KV_GROUP * layers[layer].page_bytes;
+  };
+  auto mark = [](uint32_t layer, uint32_t p) { return uint8_t(1 + layer * 100 + p); };
+  for (uint32_t l = 0; l < 2; ++l)
+    for (uint32_t p = 1; p <= pages; ++p)
+      std::memset(page(l, p), mark(l, p), layers[l].page_bytes);
+  cache->clear(17);
+  for (uint32_t l = 0; l < 2; ++l)
+    for (uint32_t p = 0; p <= pages; ++p) {
+      uint8_t want = p == 0 || p == 17 ? 0 : mark(l, p);
+      EXPECT_TRUE(
+          std::all_of(page(l, p), page(l, p) + layers[l].page_bytes, [&](uint8_t b) { return b == want; }))
+          << "layer " << l << " page " << p;
+    }
+  ingot_kv_layer_v1 huge[] = {layers[0], layers[1]};
+  huge[1].page_bytes = UINT64_MAX - 2048;
+  module.kv_layers = huge;
+  EXPECT_FALSE(kv::KvCache::create(module, pages, error));
+  EXPECT_NE(error.find("40 pages"), std::string::npos) << error;
 }
 
 } // namespace
