@@ -50,7 +50,7 @@ public:
 private:
   Value pageOf(Value page) {
     Value index = context.stepInt(offsetof(ingot_step_v1, block_table), k.add(tableBase, page));
-    return k.gep(k.gep(k.kv(), k.mul(index, shape.pageBytes)), k.mul(kvHead, shape.headBytes));
+    return k.gep(k.kvPage(k.kv(), k.kvStride(), index, shape.pageBytes), k.mul(kvHead, shape.headBytes));
   }
   Value scoreAddress(Value page) { return context.element(scores, k.mul(k.sub(page, firstPage), 16)); }
 

@@ -92,7 +92,7 @@ void emitKvStore(RefContext &context, tile::KvStoreOp op, Value row) {
   Value stride = k.stepU32(offsetof(ingot_step_v1, block_stride));
   Value entry = k.add(k.mul(sequence, stride), k.shrU(position, 4));
   Value page = context.stepInt(offsetof(ingot_step_v1, block_table), entry);
-  Value base = k.gep(k.kv(), k.mul(page, shape.pageBytes));
+  Value base = k.kvPage(k.kv(), k.kvStride(), page, shape.pageBytes);
   Value inPage = k.and_(position, k.c64(15));
   Value keys = context.fragment(op.getK()), values = context.fragment(op.getV());
   k.forLoop(0, shape.heads, 1, [&](Value head) {
