@@ -12,14 +12,17 @@ using namespace ingot;
 using namespace ingot::cpu;
 using Pred = KernelBuilder::Pred;
 
+/// Of `heads` query heads of each of `kvHeads` kv heads.
+static AttentionScratch scratchOf(const AttentionCore &core, const AttentionTile &tile, int64_t heads,
+                                  int64_t kvHeads) {
+  return AttentionScratch(core, tile, roundUp(heads, tile.rows) * kvHeads, /*total=*/false);
+}
+
 int64_t cpu::attnSplitScratch(const target::Target &target, const AttnSplitSpec &s) {
-  int64_t bytes = 0;
-  for (int64_t heads : {s.core.group(), int64_t(2), int64_t(1)}) {
-    AttentionTile tile = AttentionTile::choose(target, heads);
-    int64_t vectors = roundUp(heads, tile.rows) * (heads == s.core.group() ? s.core.kv.heads : 1);
-    bytes = std::max(bytes, AttentionScratch(s.core, tile, vectors, /*total=*/false).bytes);
-  }
-  return bytes;
+  auto bytes = [&](int64_t heads, int64_t kvHeads) {
+    return scratchOf(s.core, AttentionTile::choose(target, heads), heads, kvHeads).bytes;
+  };
+  return std::max({bytes(s.core.group(), s.core.kv.heads), bytes(2, 1), bytes(1, 1)});
 }
 
 /// From what is read to what is prefetched: blocks of one kv head, in the order of reading. Shorter caches
@@ -51,7 +54,7 @@ namespace {
 struct Path {
   Path(KernelBuilder &k, const AttentionCore &core, int64_t heads, int64_t kvHeads)
       : heads(heads), tile(AttentionTile::choose(k.target(), heads)), vectors(roundUp(heads, tile.rows)),
-        scratch(core, tile, vectors * kvHeads, /*total=*/false), block(k, core, tile, scratch) {}
+        scratch(scratchOf(core, tile, heads, kvHeads)), block(k, core, tile, scratch) {}
   int64_t heads;
   AttentionTile tile;
   int64_t vectors; ///< of a kv head

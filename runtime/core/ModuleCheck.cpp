@@ -54,7 +54,7 @@ private:
       if (l.dtype > INGOT_KV_INT8 || l.heads == 0 || l.heads > 65536 || l.dim > 65536 || l.v_dim > 65536)
         return fail("kv layer " + std::to_string(i) + " has a bad shape or type");
       uint64_t bytes = l.heads * ingot_kv_head_bytes(l.dtype, l.dim, l.v_dim);
-      if (l.page_bytes < bytes || l.page_bytes > MaxBytes || l.page_bytes % 64 != 0)
+      if (l.page_bytes != bytes || l.page_bytes > MaxBytes || l.page_bytes % 64 != 0)
         return fail("kv layer " + std::to_string(i) + ": pages of " + std::to_string(l.page_bytes) +
                     " bytes, " + std::to_string(bytes) + " are needed, in multiples of 64");
     }
