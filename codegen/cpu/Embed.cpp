@@ -37,7 +37,7 @@ struct EmbedEmitter {
     Value base = k.gep(payload, k.mul(lane, 4));
     Value w = k.splatInt(type, 0);
     for (int64_t j = 0; j < words; ++j)
-      w = k.insert(k.loadAt(k.i32(), base, 64 * j), w, j);
+      w = k.insert(k.loadAt(k.i32(), base, bits == 8 ? 64 * j : qfmt::nibbleLine(bits, 2 * j)), w, j);
     if (bits == 8)
       return k.bitcast(w, k.vec(32, k.i8()));
     Value nibble = k.splatInt(type, 0x0F0F0F0F);
@@ -55,7 +55,7 @@ struct EmbedEmitter {
         // x = b3 b2 b1 b0: multiplying by 1 + 2^7 + 2^14 + 2^21 puts bit t at bit 8 t.
         word = k.shl(k.and_(k.mul(b, 0x00204081), k.c32(0x01010101)), 4);
       } else {
-        Value plane = k.loadAt(k.i32(), base, 256 + 64 * (v / 4));
+        Value plane = k.loadAt(k.i32(), base, qfmt::upperTwoLine(v));
         word = k.shl(k.and_(k.shrU(plane, 2 * (v % 4)), k.c32(0x03030303)), 4);
       }
       high = k.insert(word, high, v);

@@ -94,11 +94,10 @@ LinearSchedule ingot::cpu::chooseLinearSchedule(const LinearSpec &s, const targe
   else if (block > 12)
     r.rows = block % 12 == 0 ? 12 : block % 8 == 0 ? 8 : block % 4 == 0 ? 4 : block % 2 == 0 ? 2 : 1;
   // Measured (`ingot bench`, two EPYC cores): the processor follows the one stream of a panel by itself, and
-  // up to two rows only wants to be kept going by near requests; K-quants, which work longer on a line, want
-  // more. With more rows (in the chunk class: of the first block that meets the weights) the arithmetic stops
-  // the stream again and again: farther requests, from eight rows on into L2, bridge that.
-  const bool super = qfmt::geometry(s.scheme).kStep == 256;
-  r.prefetch = rows == 1 || rows == 2 ? (super ? 16384 : 512) : rows == 4 ? 4096 : 65536;
+  // up to two rows only wants to be kept going by near requests. With more rows (in the chunk class: of the
+  // first block that meets the weights) the arithmetic stops the stream again and again: farther requests,
+  // from eight rows on into L2, bridge that.
+  r.prefetch = rows == 1 || rows == 2 ? 512 : rows == 4 ? 4096 : 65536;
   if (rows == 0) {
     // A chunk of activations of up to 512 KB stays in L2 while the panels pass: large weights are read from
     // memory few times.

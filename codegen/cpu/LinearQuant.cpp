@@ -28,7 +28,7 @@ Value QuantWeights::codes(Value sub, int64_t v, Value half) {
   int64_t wide = 4 * lanes;
   if (bits == 8)
     return k.loadAt(bytes, at(k, sub, half, 32), 64 * v, wide);
-  Value w = k.loadAt(bytes, at(k, sub, half, 32), 64 * (v / 2), wide);
+  Value w = k.loadAt(bytes, at(k, sub, half, 32), qfmt::nibbleLine(bits, v), wide);
   Value low = v % 2 ? k.shrU(w, 4) : k.and_(w, k.splatInt(bytes, 15));
   if (bits == 5) {
     Type maskInt = k.builder().getIntegerType(unsigned(4 * lanes));
@@ -36,7 +36,7 @@ Value QuantWeights::codes(Value sub, int64_t v, Value half) {
     return k.select(mask, k.or_(low, k.splatInt(bytes, 16)), low);
   }
   if (bits == 6) {
-    Value plane = k.loadAt(bytes, at(k, sub, half, 32), 256 + 64 * (v / 4), wide);
+    Value plane = k.loadAt(bytes, at(k, sub, half, 32), qfmt::upperTwoLine(v), wide);
     int64_t s = v % 4;
     // 16-bit shifts: bits that cross a byte are masked away.
     Type words = k.vec(2 * lanes, k.i16());

@@ -35,7 +35,7 @@ public:
     return answer;
   }
 
-  int64_t generation() const override { return 2; }
+  int64_t generation() const override { return 3; }
 
   std::vector<std::string> targets() const override {
     std::vector<std::string> names;

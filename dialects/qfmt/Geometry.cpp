@@ -24,7 +24,7 @@ constexpr SchemeGeometry kTable[] = {
     {"q5_1", 32, 24, 32, false, true, 320, 64, 32},
     {"q4_k", 256, 144, 32, false, true, 8 * 256, 320, 256},
     {"q5_k", 256, 176, 32, false, true, 8 * 320, 320, 256},
-    {"q6_k", 256, 210, 16, false, false, 8 * 384, 288, 256},
+    {"q6_k", 256, 210, 16, false, false, 8 * 384, 320, 256},
 };
 constexpr size_t kSchemes = sizeof(kTable) / sizeof(kTable[0]);
 static_assert(kSchemes == static_cast<size_t>(Scheme::Q6_K) + 1);

@@ -72,6 +72,15 @@ struct PanelSize {
 };
 std::optional<PanelSize> panelSize(Scheme scheme, int64_t k);
 
+/// In the payload of a sub-block, the line with the nibbles of columns 4 v .. 4 v + 3 (codes of 4, 5 and 6
+/// bits; low ones for even v, high ones for odd v) and, of 6-bit codes, the one with their upper two bits (at
+/// bit 2 (v % 4)). Lines of 6-bit codes ascend in the order of their use: prefetchers were seen not to follow
+/// a stream that goes back.
+constexpr int64_t nibbleLine(int bits, int64_t v) {
+  return 64 * (v / 2) + (bits == 6 ? 64 * (v / 4 + 1) : 0);
+}
+constexpr int64_t upperTwoLine(int64_t v) { return 192 * (v / 4); }
+
 /// Bytes of one act<i8, 32, block> region: `block` rows of K columns quantized per 32, with their scales and
 /// sums: q [Kp/4][R] i32, da [Kp/32][R] f32, ds [Kp/32][R] f32, s16 [Kp/16][R] i32; rounded up to 64 bytes.
 std::optional<int64_t> actBlockBytes(int64_t k, int64_t block);

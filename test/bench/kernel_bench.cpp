@@ -207,7 +207,7 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "kernel_bench: this machine does not run isa '%s'\n", isa.c_str());
     return 1;
   }
-  const size_t pool = size_t(256) << 20;
+  const size_t pool = size_t(512) << 20;
   uint8_t *weights = hugeMemory(pool);
   {
     Random random(3);
@@ -285,7 +285,7 @@ int main(int argc, char **argv) {
         };
         // Small classes: one pass over many copies; the chunk: one copy, as in a prompt.
         int64_t copies =
-            m ? std::max<int64_t>(1, std::min<int64_t>(int64_t(pool) / bytes - 1, (64 << 20) / bytes)) : 1;
+            m ? std::max<int64_t>(1, std::min<int64_t>(int64_t(pool) / bytes - 1, (int64_t(480) << 20) / bytes)) : 1;
         auto sweep = [&](ingot_kernel_fn f) {
           return team.run([&, f](unsigned part) {
             for (int64_t c = 0; c < copies; ++c) {
@@ -295,7 +295,7 @@ int main(int argc, char **argv) {
           });
         };
         std::vector<double> kernel, reads, peaks;
-        for (int rep = 0; rep < 60; ++rep) {
+        for (int rep = 0; rep < (m ? 20 : 60); ++rep) {
           kernel.push_back(sweep(fn));
           if (m)
             reads.push_back(sweep(read));

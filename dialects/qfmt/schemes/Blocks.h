@@ -37,13 +37,14 @@ template <int Bits> void putCodes(uint8_t *payload, int lane, const uint8_t c[32
   }
   for (int j = 0; j < 4; ++j)
     for (int t = 0; t < 4; ++t)
-      payload[64 * j + 4 * lane + t] = uint8_t((c[8 * j + t] & 15) | (c[8 * j + 4 + t] & 15) << 4);
+      payload[nibbleLine(Bits, 2 * j) + 4 * lane + t] =
+          uint8_t((c[8 * j + t] & 15) | (c[8 * j + 4 + t] & 15) << 4);
   for (int k = 0; k < 32 && Bits > 4; ++k) {
     int v = k / 4, byte = 4 * lane + k % 4;
     if constexpr (Bits == 5)
       payload[256 + 8 * v + byte / 8] |= uint8_t((c[k] >> 4) << (byte % 8));
     else
-      payload[256 + 64 * (v / 4) + byte] |= uint8_t((c[k] >> 4) << 2 * (v % 4));
+      payload[upperTwoLine(v) + byte] |= uint8_t((c[k] >> 4) << 2 * (v % 4));
   }
 }
 
@@ -55,12 +56,12 @@ template <int Bits> void getCodes(const uint8_t *payload, int lane, uint8_t c[32
       c[k] = payload[64 * v + byte];
       continue;
     }
-    uint8_t w = payload[64 * (v / 2) + byte];
+    uint8_t w = payload[nibbleLine(Bits, v) + byte];
     c[k] = v % 2 ? w >> 4 : w & 15;
     if constexpr (Bits == 5)
       c[k] |= uint8_t((payload[256 + 8 * v + byte / 8] >> (byte % 8) & 1) << 4);
     if constexpr (Bits == 6)
-      c[k] |= uint8_t((payload[256 + 64 * (v / 4) + byte] >> 2 * (v % 4) & 3) << 4);
+      c[k] |= uint8_t((payload[upperTwoLine(v) + byte] >> 2 * (v % 4) & 3) << 4);
   }
 }
 

@@ -31,13 +31,13 @@
 // NONE: error: --tune: cannot read {{.*}}none.tune: No such file or directory
 
 //--- good.tune
-ingot-tune 1 kernels 2
+ingot-tune 1 kernels 3
 # a note
 linear isa=vnni rows=1 n=64 k=64 scheme=q4_1 act=1 keys=bias | dot=maddubs vector=64 panels=1 rows=1 unroll=1 prefetch=4096 chunk=0 | threads=1 default=300 chosen=200
 linear isa=vnni rows=1 n=128 k=64 scheme=q4_1 act=1 | dot=vnni vector=64 panels=1 rows=1 unroll=1 prefetch=7 chunk=0 | threads=1 default=300 chosen=200
 
 //--- stale.tune
-ingot-tune 1 kernels 2
+ingot-tune 1 kernels 3
 linear isa=vnni rows=1 n=64 k=64 scheme=q4_1 act=1 keys=bias | dot=vnni vector=64 panels=1 rows=1 unroll=1 prefetch=7 chunk=0 | threads=1 default=300 chosen=200
 linear isa=vnni rows=4 n=64 k=64 scheme=q4_1 act=4 | dot=vnni vector=64 panels=1 rows=2 unroll=1 prefetch=0 chunk=0 | threads=1 default=300 chosen=200
 
@@ -46,7 +46,7 @@ ingot-tune 1 kernels 999999
 linear isa=vnni rows=1 n=64 k=64 scheme=q4_1 act=1 keys=bias | dot=maddubs vector=64 panels=1 rows=1 unroll=1 prefetch=4096 chunk=0 | threads=1 default=300 chosen=200
 
 //--- bad.tune
-ingot-tune 1 kernels 2
+ingot-tune 1 kernels 3
 
 linear isa=vnni rows=many n=64 k=64 scheme=q4_1 act=1 | dot=vnni vector=64 panels=1 rows=1 unroll=1 prefetch=0 chunk=0 | threads=1 default=300 chosen=200
 
