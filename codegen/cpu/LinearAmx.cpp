@@ -101,7 +101,7 @@ private:
   }
 
   void unpack(Value panel, Value codes) {
-    weights.forSubBlocks(panel, Value(), {}, [&](const SubBlock &sub, ValueRange) {
+    weights.forSubBlocks(panel, {}, [&](const SubBlock &sub, ValueRange) {
       Value to = k.gep(codes, k.mul(sub.index, 512));
       for (int64_t v = 0; v < 8; ++v)
         k.storeAt(weights.codes(sub.payload, v, Value()), to, 64 * v, 64);
@@ -119,8 +119,8 @@ private:
     Value start = acts.starts ? k.gep(acts.starts, k.mul(inChunk, acts.startBytes)) : Value();
     Values zeros(size_t(rows), k.splat(type, 0)), mins;
     if (hasMin)
-      mins = weights.forSubBlocks(panel, Value(), zeros, [&](const SubBlock &sub, ValueRange in) {
-        Value m = sub.min();
+      mins = weights.forSubBlocks(panel, zeros, [&](const SubBlock &sub, ValueRange in) {
+        Value m = sub.min(Value());
         Values next;
         for (int64_t r = 0; r < rows; ++r) {
           Value ds = k.loadBroadcast(k.f32(), k.gep(dsBase, k.mul(sub.index, 4 * rows)), 4 * r);
@@ -131,7 +131,7 @@ private:
     // The products run ahead of the folds by `flight` sub-blocks: at each multiple of it, that many are
     // written.
     int64_t tilesPerStep = spec.scheme == qfmt::Scheme::Q6_K ? 1 : flight;
-    Values sums = weights.forSubBlocks(panel, Value(), zeros, [&](const SubBlock &sub, ValueRange in) {
+    Values sums = weights.forSubBlocks(panel, zeros, [&](const SubBlock &sub, ValueRange in) {
       Value slot = k.rem(sub.index, k.c64(tilesPerStep));
       k.ifThen(k.cmp(KernelBuilder::Pred::eq, slot, k.c64(0)), [&] {
         for (int64_t i = 0; i < tilesPerStep; ++i)
@@ -145,7 +145,7 @@ private:
       Value da = k.gep(daBase, k.mul(sub.index, 4 * rows));
       Values next(in.begin(), in.end());
       for (int64_t part = 0; part < parts; ++part) {
-        Value scale = sub.scale(part);
+        Value scale = sub.scale(part, Value());
         for (int64_t r = 0; r < rows; ++r) {
           Value s = k.loadAt(k.vec(16, k.i32()), c, 1024 * part + 64 * r, 64);
           if (start)

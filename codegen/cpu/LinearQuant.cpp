@@ -11,6 +11,8 @@
 #include "codegen/cpu/IntDot.h"
 #include "codegen/cpu/Panels.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace ingot;
 using namespace ingot::cpu;
 using Values = KernelBuilder::Values;
@@ -57,15 +59,15 @@ Value QuantWeights::byteScale(Value side, Value offset, Value half, bool isSigne
   return k.sToF(isSigned ? k.extS(b, ints) : k.extU(b, ints), k.f32v(lanes));
 }
 
-Values QuantWeights::forSubBlocks(Value panel, Value half, Values carried,
+Values QuantWeights::forSubBlocks(Value panel, Values carried,
                                   llvm::function_ref<Values(const SubBlock &, ValueRange)> body) {
   if (!super) {
     return k.forLoop(0, spec.k / 32, 1, carried, [&](Value b, ValueRange in) {
       PanelStep at = panelStep(k, size, panel, b);
       Value s = at.side;
       SubBlock sub{b, at.payload, {}, {}};
-      sub.scale = [this, s, half](int64_t) { return halfs(s, 0, half); };
-      sub.min = [this, s, half] { return halfs(s, 32, half); };
+      sub.scale = [this, s](int64_t, Value half) { return halfs(s, 0, half); };
+      sub.min = [this, s](Value half) { return halfs(s, 32, half); };
       return body(sub, in);
     });
   }
@@ -77,15 +79,15 @@ Values QuantWeights::forSubBlocks(Value panel, Value half, Values carried,
       Value b = k.add(k.mul(group, 8), j);
       SubBlock sub{b, k.gep(at.payload, k.mul(j, size.payloadBytes / 8)), {}, {}};
       if (spec.scheme == qfmt::Scheme::Q6_K) {
-        sub.scale = [this, s, half, j](int64_t part) {
+        sub.scale = [this, s, j](int64_t part, Value half) {
           Value offset = k.add(k.mul(j, 32), 32 + 16 * part);
           return k.mul(halfs(s, 0, half), byteScale(s, offset, half, true));
         };
       } else {
-        sub.scale = [this, s, half, j](int64_t) {
+        sub.scale = [this, s, j](int64_t, Value half) {
           return k.mul(halfs(s, 0, half), byteScale(s, k.add(k.mul(j, 16), 64), half, false));
         };
-        sub.min = [this, s, half, j] {
+        sub.min = [this, s, j](Value half) {
           return k.neg(k.mul(halfs(s, 32, half), byteScale(s, k.add(k.mul(j, 16), 192), half, false)));
         };
       }
@@ -144,19 +146,24 @@ public:
                       ? k.gep(acts.starts, k.add(k.mul(k.sub(b, chunk), acts.startBytes), k.mul(inBlock, 4)))
                       : Value();
     Value row0 = k.add(k.mul(b, spec.block), inBlock);
-    auto halves = [&](llvm::function_ref<void(Value)> one) {
+    // With 256-bit registers a panel has two halves: read together where their accumulators fit, so that
+    // memory sees one stream, else one after the other.
+    auto halves = [&](llvm::function_ref<void(llvm::ArrayRef<Value>)> some) {
       if (spec.schedule.lanes == 16)
-        one(Value());
+        some({Value()});
+      else if (rows * (weights.geometry.hasMin ? 2 : 1) <= 2)
+        some({k.c64(0), k.c64(1)});
       else
-        k.forLoop(0, 2, 1, one);
+        k.forLoop(0, 2, 1, [&](Value half) { some({half}); });
     };
     if (LinearHeads *heads = epilogue.heads()) {
       auto panelOf = [&](Value i) {
         Value panel = heads->panel(unit, i);
-        halves([&](Value half) {
-          auto ys = dot(k.gep(epilogue.weights(), k.mul(panel, weights.size.bytes)), region, start, rows,
-                        half, stream);
-          heads->keep(ys, heads->tile, k.c64(0), panel, i, half);
+        halves([&](llvm::ArrayRef<Value> which) {
+          TileResults ys = dot(k.gep(epilogue.weights(), k.mul(panel, weights.size.bytes)), region, start,
+                               rows, which, stream);
+          for (auto [half, y] : llvm::zip_equal(which, ys))
+            heads->keep(y, heads->tile, k.c64(0), panel, i, half);
         });
       };
       if (heads->units.panels == 1)
@@ -165,79 +172,94 @@ public:
         k.forLoop(0, heads->units.panels, 1, panelOf);
       return heads->finish(heads->tile, unit, row0, k.c64(rows));
     }
-    halves([&](Value half) {
+    halves([&](llvm::ArrayRef<Value> which) {
       int64_t per = spec.gate ? 2 : 1;
-      TileResults results;
+      llvm::SmallVector<TileResults, 2> results(which.size());
       for (int64_t p = 0; p < per; ++p) {
         Value panel = k.add(k.mul(unit, per), p);
-        results.push_back(dot(k.gep(epilogue.weights(), k.mul(panel, weights.size.bytes)), region, start,
-                              rows, half, stream));
+        TileResults ys = dot(k.gep(epilogue.weights(), k.mul(panel, weights.size.bytes)), region, start, rows,
+                             which, stream);
+        for (auto [result, y] : llvm::zip_equal(results, ys))
+          result.push_back(y);
       }
-      epilogue.store(results, unit, row0, half);
+      for (auto [half, result] : llvm::zip_equal(which, results))
+        epilogue.store(result, unit, row0, half);
     });
   }
 
 private:
-  llvm::SmallVector<Value, 12> dot(Value panel, Value region, Value start, int64_t rows, Value half,
-                                   Value stream) {
-    const int64_t lanes = spec.schedule.lanes, block = spec.block;
+  /// The products of a panel's `halves` (a null one: of the whole panel), `rows` values each.
+  TileResults dot(Value panel, Value region, Value start, int64_t rows, llvm::ArrayRef<Value> halves,
+                  Value stream) {
+    const int64_t lanes = spec.schedule.lanes, block = spec.block, chains = rows * int64_t(halves.size());
     auto type = k.f32v(lanes);
     bool hasMin = weights.geometry.hasMin;
     // Both chains in one loop need 3 registers a row beside codes, scale, minimum and constants.
-    bool minsFirst = hasMin && rows * 3 > (lanes == 16 ? 24 : 8);
+    bool minsFirst = hasMin && chains * 3 > (lanes == 16 ? 24 : 8);
     Value daBase = k.gep(region, acts.layout.daOffset()), dsBase = k.gep(region, acts.layout.dsOffset());
     Values mins;
     auto addMins = [&](const SubBlock &sub, ValueRange in) {
-      Value m = sub.min();
       Values next;
-      for (int64_t r = 0; r < rows; ++r)
-        next.push_back(
-            k.fma(m, k.loadBroadcast(k.f32(), k.gep(dsBase, k.mul(sub.index, 4 * block)), 4 * r, lanes),
-                  in[size_t(r)]));
+      for (Value half : halves) {
+        Value m = sub.min(half);
+        for (int64_t r = 0; r < rows; ++r)
+          next.push_back(
+              k.fma(m, k.loadBroadcast(k.f32(), k.gep(dsBase, k.mul(sub.index, 4 * block)), 4 * r, lanes),
+                    in[next.size()]));
+      }
       return next;
     };
-    Values zeros(size_t(rows), k.splat(type, 0));
+    Values zeros(size_t(chains), k.splat(type, 0));
     if (minsFirst)
-      mins = weights.forSubBlocks(panel, half, zeros, addMins);
+      mins = weights.forSubBlocks(panel, zeros, addMins);
     Values carried = zeros;
     if (hasMin && !minsFirst)
       carried.append(zeros.begin(), zeros.end());
     // Without a branch, which would cost registers: who does not stream asks for what it reads anyway.
     Value ahead = k.gep(panel, stream ? k.select(stream, k.c64(spec.schedule.prefetch), k.c64(0))
                                       : k.c64(spec.schedule.prefetch));
-    Values sums = weights.forSubBlocks(panel, half, carried, [&](const SubBlock &sub, ValueRange in) {
+    Values sums = weights.forSubBlocks(panel, carried, [&](const SubBlock &sub, ValueRange in) {
       prefetch(ahead, sub.index);
-      Values next(in.begin(), in.begin() + rows);
-      Value q = k.gep(region, k.mul(sub.index, 32 * block));
-      Value da = k.gep(daBase, k.mul(sub.index, 4 * block));
-      for (int64_t part = 0; part < acts.parts; ++part) {
-        llvm::SmallVector<Value, 12> init;
-        for (int64_t r = 0; start && r < rows; ++r)
-          init.push_back(k.loadBroadcast(k.i32(), k.gep(start, k.mul(sub.index, 4 * block * acts.parts)),
-                                         4 * (block * part + r), lanes));
-        int64_t steps = 8 / acts.parts;
-        IntDot ints(k, spec.schedule, weights.bits, rows, steps, init);
-        for (int64_t v = part * steps; v < (part + 1) * steps; ++v)
-          ints.step(weights.codes(sub.payload, v, half), k.gep(q, 4 * block * v));
-        Value scale = sub.scale(part);
-        auto s = ints.finish();
-        for (int64_t r = 0; r < rows; ++r) {
-          Value f = k.mul(scale, k.loadBroadcast(k.f32(), da, 4 * r, lanes));
-          next[size_t(r)] = k.fma(k.sToF(s[size_t(r)], type), f, next[size_t(r)]);
-        }
-      }
+      Values next(in.begin(), in.begin() + chains);
+      for (size_t h = 0; h < halves.size(); ++h)
+        addSubBlock(sub, halves[h], region, daBase, start, rows,
+                    llvm::MutableArrayRef<Value>(next).slice(h * size_t(rows), size_t(rows)));
       if (hasMin && !minsFirst)
-        next.append(addMins(sub, in.drop_front(size_t(rows))));
+        next.append(addMins(sub, in.drop_front(size_t(chains))));
       return next;
     });
-    llvm::SmallVector<Value, 12> y;
-    for (int64_t r = 0; r < rows; ++r) {
-      Value acc = sums[size_t(r)];
+    TileResults y(halves.size());
+    for (int64_t i = 0; i < chains; ++i) {
+      Value acc = sums[size_t(i)];
       if (hasMin)
-        acc = k.add(acc, minsFirst ? mins[size_t(r)] : sums[size_t(rows + r)]);
-      y.push_back(acc);
+        acc = k.add(acc, minsFirst ? mins[size_t(i)] : sums[size_t(chains + i)]);
+      y[size_t(i / rows)].push_back(acc);
     }
     return y;
+  }
+
+  /// Adds a sub-block's scaled integer sums to the chains of a half's rows.
+  void addSubBlock(const SubBlock &sub, Value half, Value region, Value daBase, Value start, int64_t rows,
+                   llvm::MutableArrayRef<Value> chains) {
+    const int64_t lanes = spec.schedule.lanes, block = spec.block;
+    Value q = k.gep(region, k.mul(sub.index, 32 * block));
+    Value da = k.gep(daBase, k.mul(sub.index, 4 * block));
+    for (int64_t part = 0; part < acts.parts; ++part) {
+      llvm::SmallVector<Value, 12> init;
+      for (int64_t r = 0; start && r < rows; ++r)
+        init.push_back(k.loadBroadcast(k.i32(), k.gep(start, k.mul(sub.index, 4 * block * acts.parts)),
+                                       4 * (block * part + r), lanes));
+      int64_t steps = 8 / acts.parts;
+      IntDot ints(k, spec.schedule, weights.bits, rows, steps, init);
+      for (int64_t v = part * steps; v < (part + 1) * steps; ++v)
+        ints.step(weights.codes(sub.payload, v, half), k.gep(q, 4 * block * v));
+      Value scale = sub.scale(part, half);
+      auto s = ints.finish();
+      for (int64_t r = 0; r < rows; ++r) {
+        Value f = k.mul(scale, k.loadBroadcast(k.f32(), da, 4 * r, lanes));
+        chains[size_t(r)] = k.fma(k.sToF(s[size_t(r)], k.f32v(lanes)), f, chains[size_t(r)]);
+      }
+    }
   }
 
   void prefetch(Value from, Value index) {

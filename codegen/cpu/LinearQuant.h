@@ -14,8 +14,8 @@ namespace ingot::cpu {
 struct SubBlock {
   Value index;   ///< i64, in 0 .. K/32 - 1
   Value payload; ///< address
-  std::function<Value(int64_t part)> scale;
-  std::function<Value()> min;
+  std::function<Value(int64_t part, Value half)> scale;
+  std::function<Value(Value half)> min;
 };
 
 /// Emits reads of one n16 panel. `half` (i64, 0 or 1, or null) picks lanes 8 half .. 8 half + 7.
@@ -24,7 +24,7 @@ public:
   QuantWeights(KernelBuilder &k, const LinearSpec &spec);
   /// Loop(s) over the sub-blocks in ascending order with carried values.
   KernelBuilder::Values
-  forSubBlocks(Value panel, Value half, KernelBuilder::Values carried,
+  forSubBlocks(Value panel, KernelBuilder::Values carried,
                llvm::function_ref<KernelBuilder::Values(const SubBlock &, ValueRange)> body);
   /// Codes of columns 4 v .. 4 v + 3 (v = 0..7): vector<4*lanes x i8>, unsigned, byte 4 n + t = column 4 v +
   /// t.

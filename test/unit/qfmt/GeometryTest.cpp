@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <vector>
@@ -116,6 +117,21 @@ TEST(Geometry, PanelStepsDoNotOverlap) {
         EXPECT_LT(std::abs(size.side(step) - size.payload(step)), size.unitBytes());
       }
     }
+}
+
+// A kernel reads the lines of 6-bit codes in ascending order, each once: prefetchers follow that.
+TEST(Geometry, LinesOfSixBitCodesAscend) {
+  std::vector<int64_t> lines;
+  for (int64_t v = 0; v < 8; ++v)
+    for (int64_t line : {upperTwoLine(v), nibbleLine(6, v)})
+      if (std::find(lines.begin(), lines.end(), line) == lines.end())
+        lines.push_back(line);
+  EXPECT_EQ(lines, (std::vector<int64_t>{0, 64, 128, 192, 256, 320}));
+  for (int64_t v = 0; v < 8; ++v)
+    EXPECT_EQ(nibbleLine(4, v), 64 * (v / 2));
+  // Side data of one K step at a time, right before its codes.
+  EXPECT_EQ(panelSize(Scheme::Q6_K, 2048)->steps, 1);
+  EXPECT_EQ(panelSize(Scheme::Q4_K, 2048)->steps, 1);
 }
 
 TEST(Geometry, RowLayout) {
