@@ -284,8 +284,9 @@ int main(int argc, char **argv) {
           return a;
         };
         // Small classes: one pass over many copies; the chunk: one copy, as in a prompt.
-        int64_t copies =
-            m ? std::max<int64_t>(1, std::min<int64_t>(int64_t(pool) / bytes - 1, (int64_t(480) << 20) / bytes)) : 1;
+        int64_t copies = m ? std::max<int64_t>(1, std::min<int64_t>(int64_t(pool) / bytes - 1,
+                                                                    (int64_t(480) << 20) / bytes))
+                           : 1;
         auto sweep = [&](ingot_kernel_fn f) {
           return team.run([&, f](unsigned part) {
             for (int64_t c = 0; c < copies; ++c) {
