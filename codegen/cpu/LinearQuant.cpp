@@ -147,11 +147,11 @@ public:
                       : Value();
     Value row0 = k.add(k.mul(b, spec.block), inBlock);
     // With 256-bit registers a panel has two halves: read together where their accumulators fit, so that
-    // memory sees one stream, else one after the other.
+    // memory sees one stream, else one after the other. The masks of 5-bit codes leave no registers for two.
     auto halves = [&](llvm::function_ref<void(llvm::ArrayRef<Value>)> some) {
       if (spec.schedule.lanes == 16)
         some({Value()});
-      else if (rows * (weights.geometry.hasMin ? 2 : 1) <= 2)
+      else if (weights.bits != 5 && rows * (weights.geometry.hasMin ? 2 : 1) <= 2)
         some({k.c64(0), k.c64(1)});
       else
         k.forLoop(0, 2, 1, [&](Value half) { some({half}); });
