@@ -4,6 +4,7 @@
 #include "runtime/main/Commands.h"
 #include "runtime/main/Streams.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <unistd.h>
 
@@ -12,23 +13,42 @@ namespace {
 
 enum class Line { Text, End, Interrupted };
 
-/// One line of standard input, without its newline.
-Line readLine(std::string &line, const InterruptScope &interrupt) {
-  line.clear();
-  for (;;) {
-    int c = std::fgetc(stdin);
-    if (c == '\n')
-      return Line::Text;
-    if (c == EOF) {
-      if (interrupt.raised()) {
-        std::clearerr(stdin);
+/// Standard input by lines. No stream of the C library: one waits for the end of a line it has a part of, and
+/// Ctrl-C would not be seen before.
+class LineReader {
+public:
+  explicit LineReader(const InterruptScope &interrupt) : interrupt(interrupt) {}
+
+  /// The next line, without its newline.
+  Line next(std::string &line) {
+    for (;;) {
+      if (size_t end = pending.find('\n'); end != std::string::npos) {
+        line.assign(pending, 0, end);
+        pending.erase(0, end + 1);
+        return Line::Text;
+      }
+      if (!interrupt.waitForInput(STDIN_FILENO)) {
+        line.clear();
         return Line::Interrupted;
       }
+      char buffer[4096];
+      ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
+      if (got < 0 && (errno == EINTR || errno == EAGAIN))
+        continue;
+      if (got > 0) {
+        pending.append(buffer, static_cast<size_t>(got));
+        continue;
+      }
+      line.swap(pending);
+      pending.clear();
       return line.empty() ? Line::End : Line::Text;
     }
-    line.push_back(static_cast<char>(c));
   }
-}
+
+private:
+  const InterruptScope &interrupt;
+  std::string pending;
+};
 
 constexpr const char *help = "/reset  forget the conversation\n"
                              "/undo   forget the last question and answer\n"
@@ -60,6 +80,7 @@ int commandChat(const Options &options, ArtefactLoader &loader) {
   size_t fixed = history.size();
   std::unique_ptr<batch::Engine> engine = session->createEngine();
   InterruptScope interrupt;
+  LineReader input(interrupt);
   int status = ExitOk; // with questions from a file or a pipe, one that got no answer shows in it
   bool terminal = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
   auto refused = [&] { status = terminal ? ExitOk : ExitError; };
@@ -71,7 +92,7 @@ int commandChat(const Options &options, ArtefactLoader &loader) {
     Line state;
     if (terminal)
       std::fputs("> ", stderr);
-    while ((state = readLine(line, interrupt)) == Line::Text && !line.empty() && line.back() == '\\') {
+    while ((state = input.next(line)) == Line::Text && !line.empty() && line.back() == '\\') {
       line.back() = '\n';
       question += line;
     }
@@ -113,7 +134,6 @@ int commandChat(const Options &options, ArtefactLoader &loader) {
       continue;
     }
     batch::Answer answer;
-    interrupt.reset();
     auto onText = [&](std::string_view piece) {
       if (!options.json) {
         std::fwrite(piece.data(), 1, piece.size(), stdout);

@@ -13,6 +13,9 @@ public:
   /// Whether SIGINT came since the last reset.
   bool raised() const;
   void reset();
+  /// Waits until a read of `descriptor` would not block (true) or SIGINT is raised (false), be it before the
+  /// call, during it or on another thread.
+  bool waitForInput(int descriptor) const;
 };
 
 } // namespace ingot::main_
