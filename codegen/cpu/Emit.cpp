@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace ingot;
 
 LogicalResult ingot::cpu::emitKernel(tile::KernelOp kernel, ModuleOp into, const target::Target &target,
-                                     int64_t &scratchBytes) {
-  scratchBytes = 0;
+                                     KernelFacts &facts) {
+  facts = {};
   if (!kernel.getSchedule())
     return kernel.emitError() << "kernel '" << kernel.getSymName() << "' has no schedule";
   KernelBuilder k(into, kernel.getSymName(), target);
@@ -15,7 +15,7 @@ LogicalResult ingot::cpu::emitKernel(tile::KernelOp kernel, ModuleOp into, const
   switch (kernel.getFamily()) {
 #define INGOT_FAMILY(name)                                                                                   \
   case tile::Family::name:                                                                                   \
-    result = emit##name##Family(kernel, k, scratchBytes);                                                    \
+    result = emit##name##Family(kernel, k, facts);                                                           \
     break;
 #include "codegen/cpu/Families.def"
   default:

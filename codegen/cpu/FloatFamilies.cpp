@@ -57,7 +57,7 @@ static LogicalResult refused(tile::KernelOp kernel, const std::string &why) {
   return kernel.emitError() << "kernel '" << kernel.getSymName() << "' cannot be emitted: " << why;
 }
 
-LogicalResult cpu::emitNormFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {
+LogicalResult cpu::emitNormFamily(tile::KernelOp kernel, KernelBuilder &k, KernelFacts &facts) {
   FailureOr<tile::NormDesc> d = tile::describeNorm(kernel);
   if (mlir::failed(d))
     return failure();
@@ -73,12 +73,11 @@ LogicalResult cpu::emitNormFamily(tile::KernelOp kernel, KernelBuilder &k, int64
   setOutputs(s, d->out);
   if (mlir::failed(refused(kernel, refuseNorm(s))))
     return failure();
-  scratch = 0;
   emitNorm(k, s);
   return success();
 }
 
-LogicalResult cpu::emitQuantizeFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {
+LogicalResult cpu::emitQuantizeFamily(tile::KernelOp kernel, KernelBuilder &k, KernelFacts &facts) {
   FailureOr<tile::QuantizeDesc> d = tile::describeQuantize(kernel);
   if (mlir::failed(d))
     return failure();
@@ -88,7 +87,6 @@ LogicalResult cpu::emitQuantizeFamily(tile::KernelOp kernel, KernelBuilder &k, i
   s.x = refOf(d->x);
   s.out = unsigned(d->out.actSlot);
   s.act = {d->out.width, int64_t(d->out.act.getBlock())};
-  scratch = 0;
   emitQuantize(k, s);
   return success();
 }
@@ -133,7 +131,7 @@ RopeKvSpec cpu::ropeKvSpec(const KernelQuery &q) {
   return s;
 }
 
-LogicalResult cpu::emitRopeKvFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {
+LogicalResult cpu::emitRopeKvFamily(tile::KernelOp kernel, KernelBuilder &k, KernelFacts &facts) {
   FailureOr<tile::RopeKvDesc> d = tile::describeRopeKv(kernel);
   if (mlir::failed(d))
     return failure();
@@ -148,7 +146,6 @@ LogicalResult cpu::emitRopeKvFamily(tile::KernelOp kernel, KernelBuilder &k, int
   }
   if (mlir::failed(refused(kernel, refuseRopeKv(s))))
     return failure();
-  scratch = 0;
   emitRopeKv(k, s);
   return success();
 }
@@ -167,7 +164,7 @@ static FailureOr<AttentionCore> coreOf(tile::KernelOp kernel, const tile::Attent
   return core;
 }
 
-LogicalResult cpu::emitAttentionFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {
+LogicalResult cpu::emitAttentionFamily(tile::KernelOp kernel, KernelBuilder &k, KernelFacts &facts) {
   FailureOr<tile::AttentionDesc> d = tile::describeAttention(kernel);
   if (mlir::failed(d))
     return failure();
@@ -180,7 +177,7 @@ LogicalResult cpu::emitAttentionFamily(tile::KernelOp kernel, KernelBuilder &k, 
   s.q = refOf(d->q);
   if (tile::ScheduleAttr schedule = kernel.getScheduleAttr(); schedule && schedule.getChunk() > 0)
     s.itemVectors = schedule.getChunk();
-  scratch = attentionScratch(k.target(), s);
+  facts.scratchBytes = attentionScratch(k.target(), s);
   emitAttention(k, s);
   return success();
 }
@@ -189,7 +186,7 @@ static PartialsLayout partialsOf(tile::PartialsType t) {
   return {int64_t(t.getHeads()), int64_t(t.getDim()), int64_t(t.getSegments())};
 }
 
-LogicalResult cpu::emitAttnSplitFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {
+LogicalResult cpu::emitAttnSplitFamily(tile::KernelOp kernel, KernelBuilder &k, KernelFacts &facts) {
   FailureOr<tile::AttentionDesc> d = tile::describeAttention(kernel);
   if (mlir::failed(d))
     return failure();
@@ -201,12 +198,12 @@ LogicalResult cpu::emitAttnSplitFamily(tile::KernelOp kernel, KernelBuilder &k, 
   s.q = refOf(d->q);
   s.partials = unsigned(d->partialsSlot);
   s.layout = partialsOf(d->partials);
-  scratch = attnSplitScratch(k.target(), s);
+  facts.scratchBytes = attnSplitScratch(k.target(), s);
   emitAttnSplit(k, s);
   return success();
 }
 
-LogicalResult cpu::emitAttnMergeFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {
+LogicalResult cpu::emitAttnMergeFamily(tile::KernelOp kernel, KernelBuilder &k, KernelFacts &facts) {
   FailureOr<tile::MergeDesc> d = tile::describeMerge(kernel);
   if (mlir::failed(d))
     return failure();
@@ -217,12 +214,11 @@ LogicalResult cpu::emitAttnMergeFamily(tile::KernelOp kernel, KernelBuilder &k, 
   setOutputs(s, d->out);
   if (s.outAct && s.layout.dim % 32 != 0)
     return refused(kernel, "heads are no whole groups of 32 columns");
-  scratch = 0;
   emitAttnMerge(k, s);
   return success();
 }
 
-static LogicalResult emitElementwiseFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {
+static LogicalResult emitElementwiseFamily(tile::KernelOp kernel, KernelBuilder &k) {
   using Kind = ElementwiseSpec::Kind;
   FailureOr<tile::ElementwiseDesc> d = tile::describeElementwise(kernel);
   if (mlir::failed(d))
@@ -257,14 +253,13 @@ static LogicalResult emitElementwiseFamily(tile::KernelOp kernel, KernelBuilder 
            : d->gate == tile::GateKind::Gelu ? spec::GateKind::Gelu
                                              : spec::GateKind::GeluTanh;
   s.constant = d->value;
-  scratch = 0;
   emitElementwise(k, s);
   return success();
 }
 
 #define ELEMENTWISE(name)                                                                                    \
-  LogicalResult cpu::emit##name##Family(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratch) {         \
-    return emitElementwiseFamily(kernel, k, scratch);                                                        \
+  LogicalResult cpu::emit##name##Family(tile::KernelOp kernel, KernelBuilder &k, KernelFacts &facts) {       \
+    return emitElementwiseFamily(kernel, k);                                                                 \
   }
 ELEMENTWISE(Gate)
 ELEMENTWISE(Add)

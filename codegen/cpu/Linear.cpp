@@ -239,6 +239,14 @@ double ingot::cpu::linearCost(const LinearSpec &s, const target::Target &t) {
   return std::max(macs / rate, bytes / 12);
 }
 
+int64_t ingot::cpu::linearMaxParts(const LinearSpec &s, const target::Target &t) {
+  // What a call computes of its activations first (quantized weights with an offset) is a part of a unit.
+  int64_t least = qfmt::geometry(s.scheme).isFloat ? std::max<int64_t>(1, s.schedule.panels / s.unitPanels())
+                  : s.rows == 1                    ? 2
+                                                   : 4;
+  return std::max<int64_t>(1, std::min(s.units() / least, int64_t(linearCost(s, t) / 1000)));
+}
+
 void ingot::cpu::emitLinear(KernelBuilder &k, const LinearSpec &spec) {
   assert(refuseLinear(spec, k.target()).empty() && "refuseLinear first");
   if (qfmt::geometry(spec.scheme).isFloat)

@@ -93,6 +93,8 @@ std::vector<LinearSchedule> allLinearSchedules(const LinearSpec &spec, const tar
 /// they are known at run time only).
 int64_t linearOps(const LinearSpec &spec);
 double linearCost(const LinearSpec &spec, const target::Target &target);
+/// Most parts that are worth a call each: none below a microsecond of the estimate or a few units.
+int64_t linearMaxParts(const LinearSpec &spec, const target::Target &target);
 
 /// Empty when emitLinear can do it on that target, else the reason.
 std::string refuseLinear(const LinearSpec &spec, const target::Target &target);

@@ -51,7 +51,7 @@ static const char *dotName(DotKind kind) {
                                     : "amx";
 }
 
-LogicalResult ingot::cpu::emitLinearFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratchBytes) {
+LogicalResult ingot::cpu::emitLinearFamily(tile::KernelOp kernel, KernelBuilder &k, KernelFacts &facts) {
   FailureOr<tile::LinearDesc> d = tile::describeLinear(kernel);
   if (failed(d))
     return failure();
@@ -96,7 +96,8 @@ LogicalResult ingot::cpu::emitLinearFamily(tile::KernelOp kernel, KernelBuilder 
       (!s.block && d->xStride * 4 != s.inStrideBytes()))
     return kernel.emitError() << "kernel '" << kernel.getSymName()
                               << "': operands in an order no linear kernel has";
-  scratchBytes = linearScratchBytes(s);
+  facts.scratchBytes = linearScratchBytes(s);
+  facts.maxParts = linearMaxParts(s, k.target());
   emitLinear(k, s);
   return success();
 }
@@ -182,7 +183,7 @@ void ingot::cpu::answerLinear(const KernelQuery &q, const target::Target &t, Ker
   }
 }
 
-LogicalResult ingot::cpu::emitEmbedFamily(tile::KernelOp kernel, KernelBuilder &k, int64_t &scratchBytes) {
+LogicalResult ingot::cpu::emitEmbedFamily(tile::KernelOp kernel, KernelBuilder &k, KernelFacts &) {
   FailureOr<tile::EmbedDesc> d = tile::describeEmbed(kernel);
   if (failed(d))
     return failure();
@@ -199,7 +200,6 @@ LogicalResult ingot::cpu::emitEmbedFamily(tile::KernelOp kernel, KernelBuilder &
       d->out.rowsStride != roundUp(s.k, 16))
     return kernel.emitError() << "kernel '" << kernel.getSymName()
                               << "': operands in an order no embed kernel has";
-  scratchBytes = 0;
   emitEmbed(k, s);
   return success();
 }

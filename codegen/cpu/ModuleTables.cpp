@@ -59,11 +59,9 @@ struct StructDesc {
 
 unsigned sizeOf(Kind kind) { return kind == Kind::U16 ? 2 : kind == Kind::U32 ? 4 : 8; }
 
-const FieldDesc kKernel[] = {{"struct_size", Kind::U32},
-                             {"scratch_bytes", Kind::U32},
-                             {"name", Kind::Ptr},
-                             {"family", Kind::Ptr},
-                             {"fn", Kind::Ptr}};
+const FieldDesc kKernel[] = {
+    {"struct_size", Kind::U32}, {"scratch_bytes", Kind::U32}, {"name", Kind::Ptr},     {"family", Kind::Ptr},
+    {"fn", Kind::Ptr},          {"max_parts", Kind::U32},     {"reserved0", Kind::U32}};
 const FieldDesc kLaunch[] = {{"kernel", Kind::U32},
                              {"stage", Kind::U32},
                              {"flags", Kind::U32},
@@ -126,9 +124,9 @@ using Row = SmallVector<Val>;
 
 class Tables {
 public:
-  Tables(ModuleOp planned, ModuleOp into, const llvm::StringMap<uint64_t> &scratch,
+  Tables(ModuleOp planned, ModuleOp into, const llvm::StringMap<KernelFacts> &facts,
          const target::Target &target, StringRef isa, StringRef build)
-      : planned(planned), into(into), scratch(scratch), target(target), isa(isa), build(build),
+      : planned(planned), into(into), facts(facts), target(target), isa(isa), build(build),
         b(into.getContext()), symbols(planned) {
     into.getContext()->loadDialect<LLVM::LLVMDialect>();
     b.setInsertionPointToEnd(into.getBody());
@@ -182,12 +180,13 @@ private:
       StringRef name = kernel.getSymName();
       if (!into.lookupSymbol<LLVM::LLVMFuncOp>(name))
         return kernel.emitOpError() << "has no emitted function";
-      auto bytes = scratch.find(name);
-      if (bytes == scratch.end())
-        return kernel.emitOpError() << "has no scratch size";
+      auto known = facts.find(name);
+      if (known == facts.end())
+        return kernel.emitOpError() << "has no facts";
       kernelIndex[name.str()] = rows.size();
-      rows.push_back({Val::u32(sizeof(ingot_kernel_v1)), Val::u32(bytes->second), text(name),
-                      text(tile::stringifyFamily(kernel.getFamily())), Val::ptr(name)});
+      rows.push_back({Val::u32(sizeof(ingot_kernel_v1)), Val::u32(known->second.scratchBytes), text(name),
+                      text(tile::stringifyFamily(kernel.getFamily())), Val::ptr(name),
+                      Val::u32(known->second.maxParts), Val::u32(0)});
     }
     return table("ingot.kernels", kKernel, rows);
   }
@@ -460,7 +459,7 @@ private:
   }
 
   ModuleOp planned, into;
-  const llvm::StringMap<uint64_t> &scratch;
+  const llvm::StringMap<KernelFacts> &facts;
   const target::Target &target;
   StringRef isa, build;
   OpBuilder b;
@@ -475,9 +474,9 @@ private:
 
 } // namespace
 
-LogicalResult emitModuleTables(ModuleOp planned, ModuleOp into, const llvm::StringMap<uint64_t> &scratch,
+LogicalResult emitModuleTables(ModuleOp planned, ModuleOp into, const llvm::StringMap<KernelFacts> &facts,
                                const target::Target &target, StringRef isa, StringRef build) {
-  return Tables(planned, into, scratch, target, isa, build).run();
+  return Tables(planned, into, facts, target, isa, build).run();
 }
 
 void printAbiLayout(llvm::raw_ostream &os) {

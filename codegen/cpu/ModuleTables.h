@@ -8,6 +8,7 @@
 #ifndef INGOT_CODEGEN_CPU_MODULETABLES_H
 #define INGOT_CODEGEN_CPU_MODULETABLES_H
 
+#include "codegen/cpu/KernelFacts.h"
 #include "codegen/target/Targets.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -16,12 +17,12 @@
 namespace ingot::cpu {
 
 /// Appends the tables of `planned` (after rt-verify-abi) to `into`, which holds a function for every
-/// tile.kernel. `scratch` gives each kernel's bytes of scratch, by name. `isa` names the query function and
+/// tile.kernel. `facts` are those of each kernel, by name. `isa` names the query function and
 /// the module; `target` says the CPU features it needs. `build` is the text that `info` shows. An unplanned
-/// module, a kernel without a function or without scratch size, and values that do not fit their field are
+/// module, a kernel without a function or without facts, and values that do not fit their field are
 /// errors.
 mlir::LogicalResult emitModuleTables(mlir::ModuleOp planned, mlir::ModuleOp into,
-                                     const llvm::StringMap<uint64_t> &scratch, const target::Target &target,
+                                     const llvm::StringMap<KernelFacts> &facts, const target::Target &target,
                                      llvm::StringRef isa, llvm::StringRef build = "ingot");
 
 /// "struct field offset" lines of every ABI struct as the tables lay it out, "struct size" last: compared by

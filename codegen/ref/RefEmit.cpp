@@ -24,7 +24,7 @@ static LogicalResult emitRows(RefContext &context) {
 }
 
 LogicalResult emitKernel(tile::KernelOp kernel, ModuleOp into, const target::Target &target,
-                         int64_t positions, int64_t &scratchBytes) {
+                         int64_t positions, cpu::KernelFacts &facts) {
   if (tile::KvAttr kv = kernel.getKv(); kv && kv.getDtype() == "int8")
     return kernel.emitOpError("has no plain lowering: the reference keeps K and V as floats");
   KernelBuilder builder(into, kernel.getSymName(), target);
@@ -42,7 +42,8 @@ LogicalResult emitKernel(tile::KernelOp kernel, ModuleOp into, const target::Tar
     break;
   }
   builder.finish();
-  scratchBytes = context.scratchBytes;
+  facts = {};
+  facts.scratchBytes = context.scratchBytes;
   return result;
 }
 

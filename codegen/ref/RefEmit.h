@@ -8,6 +8,7 @@
 #ifndef INGOT_CODEGEN_REF_REFEMIT_H
 #define INGOT_CODEGEN_REF_REFEMIT_H
 
+#include "codegen/cpu/KernelFacts.h"
 #include "codegen/target/Targets.h"
 #include "dialects/tile/Describe.h"
 
@@ -17,7 +18,7 @@ namespace ingot::ref {
 /// the bytes of scratch that the function needs. An operation that has no plain lowering is an error at its
 /// location.
 mlir::LogicalResult emitKernel(tile::KernelOp kernel, mlir::ModuleOp into, const target::Target &target,
-                               int64_t context, int64_t &scratchBytes);
+                               int64_t context, cpu::KernelFacts &facts);
 
 } // namespace ingot::ref
 

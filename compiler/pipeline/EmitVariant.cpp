@@ -37,11 +37,10 @@ const target::Target &targetOf(StringRef isa) {
 }
 
 mlir::LogicalResult emitOneKernel(tile::KernelOp kernel, mlir::ModuleOp into, StringRef isa,
-                                  int64_t positions, int64_t &scratch) {
-  scratch = 0;
+                                  int64_t positions, cpu::KernelFacts &facts) {
   if (isa == "ref")
-    return ref::emitKernel(kernel, into, targetOf(isa), positions, scratch);
-  return cpu::emitKernel(kernel, into, targetOf(isa), scratch);
+    return ref::emitKernel(kernel, into, targetOf(isa), positions, facts);
+  return cpu::emitKernel(kernel, into, targetOf(isa), facts);
 }
 
 using Clock = std::chrono::steady_clock;
@@ -66,19 +65,19 @@ mlir::LogicalResult emitModule(mlir::ModuleOp planned, StringRef isa, std::optio
   auto facts = planned.getOps<rt::ModuleOp>();
   bool whole = !facts.empty();
   int64_t positions = whole ? (*facts.begin()).getPositions() : 0;
-  llvm::StringMap<uint64_t> scratch;
+  llvm::StringMap<cpu::KernelFacts> kernelFacts;
   for (auto kernel : planned.getOps<tile::KernelOp>()) {
     if (only && kernel.getSymName() != *only)
       continue;
-    int64_t needed;
+    cpu::KernelFacts needed;
     Clock::time_point kernelBegin = Clock::now();
     if (mlir::failed(emitOneKernel(kernel, *code, isa, positions, needed)))
       return mlir::failure();
     times.kernels.push_back({since(kernelBegin)});
-    scratch[kernel.getSymName()] = needed;
-    scratchBytes = std::max<uint64_t>(scratchBytes, needed);
+    kernelFacts[kernel.getSymName()] = needed;
+    scratchBytes = std::max<uint64_t>(scratchBytes, needed.scratchBytes);
   }
-  if (!only && whole && mlir::failed(cpu::emitModuleTables(planned, *code, scratch, targetOf(isa), isa)))
+  if (!only && whole && mlir::failed(cpu::emitModuleTables(planned, *code, kernelFacts, targetOf(isa), isa)))
     return mlir::failure();
   times.build = since(begin);
   cpu::EmitTimes emitted;

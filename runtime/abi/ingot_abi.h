@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define INGOT_ABI_VERSION 2u
+#define INGOT_ABI_VERSION 3u
 #define INGOT_MAX_SLOTS 12
 #define INGOT_MAX_WEIGHTS 8
 /* Tokens per KV page. */
@@ -82,6 +82,10 @@ typedef struct ingot_kernel_v1 {
   const char *name;
   const char *family;
   ingot_kernel_fn fn;
+  uint32_t max_parts;      /* more than one per worker: launches may be cut into more parts than there are workers, as
+                              far as that many, and every worker may compute any of them; a part less would not be
+                              worth its call. Else a launch has one part for each worker                      */
+  uint32_t reserved0;
 } ingot_kernel_v1;
 
 enum {

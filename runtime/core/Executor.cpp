@@ -19,6 +19,7 @@ std::unique_ptr<Executor> Executor::create(const ingot_module_v1 &module, const 
   e->pool = cpu::WorkerPool::create(options.threads, options.pinning, error);
   if (!e->pool || !e->allocate(options, error))
     return nullptr;
+  e->claims = std::make_unique<cpu::PartClaims>(e->threads());
   e->bind(weights);
   return e;
 }
@@ -58,6 +59,17 @@ uint8_t *Executor::resolve(uint64_t slot, unsigned worker) const {
   return (slot & INGOT_SLOT_PRIVATE ? privateAreas[worker].data() : arena.data()) + offset;
 }
 
+/// Pieces of a worker's part of a launch: a power of two.
+static uint32_t piecesOf(uint32_t maxParts, unsigned threads) {
+  // More change nothing: what a launch waits for at its end is then one of 64 parts of a worker's.
+  static constexpr uint32_t MostPieces = 64;
+  static_assert(MostPieces <= cpu::PartClaims::MaxPieces);
+  uint32_t pieces = 1;
+  while (threads > 1 && pieces < MostPieces && uint64_t(pieces) * 2 * threads <= maxParts)
+    pieces *= 2;
+  return pieces;
+}
+
 void Executor::bind(const uint8_t *weights) {
   programs.resize(mod.n_programs);
   for (uint32_t i = 0; i < mod.n_programs; ++i) {
@@ -88,8 +100,11 @@ void Executor::bind(const uint8_t *weights) {
         for (uint16_t k = 0; k < launch.n_weights; ++k)
           args.weight[k] = weights + launch.weight[k];
         bool replicated = launch.flags & INGOT_LAUNCH_REPLICATED;
-        plan.calls.push_back(
-            {mod.kernels[launch.kernel].fn, &args, replicated ? 0 : w, replicated ? 1 : threads(), l});
+        const ingot_kernel_v1 &kernel = mod.kernels[launch.kernel];
+        // Only its last launch leaves an entry for each part.
+        bool single = p.argmax_panels != 0 && l + 1 == p.n_launches;
+        plan.calls.push_back({kernel.fn, &args, replicated ? 0 : w, replicated ? 1 : threads(), l,
+                              replicated ? 1 : piecesOf(kernel.max_parts, threads()), single});
       }
       held.plans += plan.args.size() * sizeof(ingot_args_v1) + plan.calls.size() * sizeof(Call);
     }
@@ -139,6 +154,19 @@ void Executor::runTaps(const Stage &stage) {
                p.taps[t].kind == INGOT_TAP_NORM ? step->n_out : step->n_rows);
 }
 
+void Executor::run(const Call &call, unsigned worker) {
+  auto part = [&](uint32_t index, uint32_t parts) {
+    if (int32_t value = call.fn(step, call.args, index, parts)) {
+      uint64_t none = 0;
+      failure.compare_exchange_strong(none, (uint64_t(call.launch) << 32 | uint32_t(value)) + 1);
+    }
+  };
+  if (call.pieces > 1)
+    claims->run(worker, firstTurn + call.launch, call.pieces, call.single, part);
+  else
+    part(call.part, call.parts);
+}
+
 void Executor::work(unsigned worker) {
   const Program &program = programs[current];
   const Plan &plan = program.plans[worker];
@@ -153,13 +181,9 @@ void Executor::work(unsigned worker) {
       // After a failure the workers still meet at every barrier, so that none waits for one that left.
       if (failure.load(std::memory_order_relaxed) != 0)
         break;
-      int32_t value = call.fn(step, call.args, call.part, call.parts);
+      run(call, worker);
       if (stamp)
         *stamp++ = cpu::ticks();
-      if (value != 0) {
-        uint64_t none = 0;
-        failure.compare_exchange_strong(none, (uint64_t(call.launch) << 32 | uint32_t(value)) + 1);
-      }
     }
     if (s + 1 < last || tapFn)
       pool->barrier(worker);
@@ -191,6 +215,7 @@ bool Executor::run(ingot_step_v1 &s, std::string &error, const TapFn *taps) {
     s.flags &= ~uint32_t(INGOT_STEP_ARGMAX);
   failure.store(0);
   pool->run([](void *self, unsigned worker) { static_cast<Executor *>(self)->work(worker); }, this);
+  firstTurn += mod.programs[current].n_launches;
   if (times)
     times->end(cpu::ticks());
   step = nullptr;
@@ -218,13 +243,10 @@ bool Executor::storeLogits(ingot_step_v1 &s, std::string &error) {
   pool->run(
       [](void *self, unsigned worker) {
         auto &e = *static_cast<Executor *>(self);
-        const Call &call = e.programs[e.current].plans[worker].calls.back();
-        if (int32_t value = call.fn(e.step, call.args, call.part, call.parts)) {
-          uint64_t none = 0;
-          e.failure.compare_exchange_strong(none, (uint64_t(call.launch) << 32 | uint32_t(value)) + 1);
-        }
+        e.run(e.programs[e.current].plans[worker].calls.back(), worker);
       },
       this);
+  firstTurn += mod.programs[current].n_launches;
   step = nullptr;
   return !failed(s, error);
 }
@@ -255,7 +277,8 @@ ingot_argmax_v1 Executor::best(uint32_t out) const {
   const float *row =
       reinterpret_cast<const float *>(arena.data() + p.logits_slot) + uint64_t(out) * p.logits_stride;
   ingot_argmax_v1 best = {-std::numeric_limits<float>::infinity(), -1};
-  uint64_t panels = p.argmax_panels, parts = threads();
+  uint64_t panels = p.argmax_panels;
+  uint64_t parts = uint64_t(threads()) * programs[current].plans[0].calls.back().pieces;
   for (uint64_t part = 0; part < parts; ++part) {
     uint64_t begin = panels * part / parts, end = panels * (part + 1) / parts;
     if (begin == end)

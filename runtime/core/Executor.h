@@ -11,6 +11,7 @@
 #include "runtime/abi/ingot_abi.h"
 #include "runtime/core/RopeTables.h"
 #include "runtime/core/StepTimes.h"
+#include "runtime/device/cpu/PartClaims.h"
 #include "runtime/device/cpu/WorkerPool.h"
 #include "runtime/kv/KvCache.h"
 
@@ -89,6 +90,8 @@ private:
     ingot_args_v1 *args;
     uint32_t part, parts;
     uint32_t launch;
+    uint32_t pieces; ///< More than 1: of this worker's part, which other workers may take.
+    bool single;     ///< Pieces are taken one at a time.
   };
   struct Stage {
     uint32_t begin, end; ///< In the worker's calls.
@@ -111,11 +114,14 @@ private:
   uint8_t *resolve(uint64_t slot, unsigned worker) const;
   uint32_t programFor(uint32_t rows) const;
   void work(unsigned worker);
+  /// Runs a call on its worker and notes a failure.
+  void run(const Call &call, unsigned worker);
   bool failed(const ingot_step_v1 &step, std::string &error) const;
   void runTaps(const Stage &stage);
 
   const ingot_module_v1 &mod;
   std::unique_ptr<cpu::WorkerPool> pool;
+  std::unique_ptr<cpu::PartClaims> claims;
   std::unique_ptr<kv::KvCache> kv;
   RopeTables ropes;
   weights::Mapping arena;
@@ -128,6 +134,7 @@ private:
   const TapFn *tapFn = nullptr;
   StepTimes *times = nullptr;
   uint32_t current = 0;
+  uint64_t firstTurn = 1; ///< Of the step's launches.
   /// 0, or 1 + (launch index << 32 | the kernel's value), set by the first worker that fails.
   std::atomic<uint64_t> failure{0};
 };

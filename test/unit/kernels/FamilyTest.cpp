@@ -128,7 +128,7 @@ public:
     if (!source)
       return;
     for (auto kernel : source->getOps<tile::KernelOp>())
-      if (mlir::failed(cpu::emitKernel(kernel, set.module(), t, scratch)))
+      if (mlir::failed(cpu::emitKernel(kernel, set.module(), t, facts)))
         return;
     error = set.build();
     built = error.empty();
@@ -136,7 +136,7 @@ public:
   KernelSet set;
   mlir::OwningOpRef<mlir::ModuleOp> source;
   std::string error;
-  int64_t scratch = 0;
+  cpu::KernelFacts facts;
   bool built = false;
 };
 
@@ -204,7 +204,7 @@ TEST(Family, LinearBodyRuns) {
         ops.packPanel(lanes, 64, w.data() + p * panel);
       }
       spec::ActLayout layout{64, block};
-      Buffer<uint8_t> act(size_t(layout.bytes(capacity)), 0), scratch(size_t(e.scratch) + 64);
+      Buffer<uint8_t> act(size_t(layout.bytes(capacity)), 0), scratch(size_t(e.facts.scratchBytes) + 64);
       Buffer<float> bias(64), residual(size_t(capacity * 32)), y(residual.size()), x(size_t(rows * 64));
       for (Buffer<float> *b : {&bias, &residual, &x})
         for (float &v : *b)

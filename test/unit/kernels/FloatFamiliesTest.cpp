@@ -39,10 +39,9 @@ protected:
     mlir::OwningOpRef<mlir::ModuleOp> parsed = mlir::parseSourceString<mlir::ModuleOp>(text, context);
     ASSERT_TRUE(parsed) << text;
     for (auto k : parsed->getOps<tile::KernelOp>()) {
-      int64_t bytes = -1;
-      ASSERT_TRUE(mlir::succeeded(cpu::emitKernel(k, set->module(), tgt, bytes)));
-      ASSERT_GE(bytes, 0);
-      scratchBytes = std::max(scratchBytes, bytes);
+      cpu::KernelFacts facts;
+      ASSERT_TRUE(mlir::succeeded(cpu::emitKernel(k, set->module(), tgt, facts)));
+      scratchBytes = std::max(scratchBytes, facts.scratchBytes);
     }
     ASSERT_EQ(set->build(), "");
   }

@@ -490,6 +490,26 @@ TEST(LinearRefusals, SayWhy) {
   EXPECT_NE(refuseLinear(s, vnni).find("pairs"), std::string::npos);
 }
 
+TEST(LinearParts, AreWorthACall) {
+  const target::Target &vnni = *target::findTarget("vnni");
+  LinearSpec s;
+  s.scheme = Scheme::Q8_0;
+  s.k = 576;
+  s.rows = s.block = 1;
+  auto parts = [&](int64_t n) {
+    s.n = n;
+    s.schedule = chooseLinearSchedule(s, vnni);
+    return linearMaxParts(s, vnni);
+  };
+  EXPECT_EQ(parts(16), 1);
+  // A microsecond reads 12 KB: a panel has 16 rows of 576 codes and 18 scales, 9.8 KB.
+  EXPECT_EQ(parts(16 * 40), 20);
+  EXPECT_EQ(parts(16 * 3072), 1536);
+  s.rows = 0;
+  s.block = 12;
+  EXPECT_EQ(parts(16 * 40), 10);
+}
+
 std::string nameOf(const testing::TestParamInfo<std::tuple<const char *, int>> &i) {
   return std::string(std::get<0>(i.param)) + "_" +
          qfmt::schemeName(static_cast<Scheme>(std::get<1>(i.param)));

@@ -181,11 +181,11 @@ int32_t head(const ingot_step_v1 *s, const ingot_args_v1 *a, uint32_t part, uint
 
 enum { Embed, Norm, Append, Attend, Head };
 const ingot_kernel_v1 Kernels[] = {
-    {sizeof(ingot_kernel_v1), 0, "toy_embed", "embed", embed},
-    {sizeof(ingot_kernel_v1), 0, "toy_norm", "norm", norm},
-    {sizeof(ingot_kernel_v1), 0, "toy_append", "rope_kv", append},
-    {sizeof(ingot_kernel_v1), (Context + 64) * 4, "toy_attend", "attention", attend},
-    {sizeof(ingot_kernel_v1), 0, "toy_head", "linear", head}};
+    {sizeof(ingot_kernel_v1), 0, "toy_embed", "embed", embed, 0, 0},
+    {sizeof(ingot_kernel_v1), 0, "toy_norm", "norm", norm, 16, 0},
+    {sizeof(ingot_kernel_v1), 0, "toy_append", "rope_kv", append, 8, 0},
+    {sizeof(ingot_kernel_v1), (Context + 64) * 4, "toy_attend", "attention", attend, 4, 0},
+    {sizeof(ingot_kernel_v1), 0, "toy_head", "linear", head, 64, 0}};
 
 const double InvFreq[Pairs] = {1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125};
 const ingot_rope_v1 Ropes[] = {{Pairs, 0, 1.0, InvFreq}};

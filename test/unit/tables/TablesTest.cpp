@@ -102,14 +102,14 @@ protected:
   }
 
   /// Messages of a failing emission; empty if it succeeds.
-  std::string emit(const llvm::StringMap<uint64_t> &scratch, StringRef isa = "avx2") {
+  std::string emit(const llvm::StringMap<cpu::KernelFacts> &facts, StringRef isa = "avx2") {
     std::string text;
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) {
       text += d.str();
       return success();
     });
     LogicalResult ok =
-        cpu::emitModuleTables(*planned, *code, scratch, *target::findTarget("avx2"), isa, "ingot test");
+        cpu::emitModuleTables(*planned, *code, facts, *target::findTarget("avx2"), isa, "ingot test");
     EXPECT_EQ(succeeded(ok), text.empty()) << text;
     return text;
   }
@@ -121,7 +121,7 @@ protected:
 TEST_F(Tables, ReadBack) {
   kernel("k_embed", 7);
   kernel("k_norm", 9);
-  ASSERT_EQ(emit({{"k_embed", 0}, {"k_norm", 4096}}), "");
+  ASSERT_EQ(emit({{"k_embed", {}}, {"k_norm", {4096, 48}}}), "");
   llvm::SmallVector<char, 0> bytes;
   ASSERT_TRUE(succeeded(cpu::emitObject(*code, *target::findTarget("avx2"), bytes)));
   auto jit = llvm::orc::LLJITBuilder().create();
@@ -156,6 +156,8 @@ TEST_F(Tables, ReadBack) {
   EXPECT_EQ(m->kernels[0].fn(nullptr, nullptr, 0, 1), 7);
   EXPECT_STREQ(m->kernels[1].name, "k_norm");
   EXPECT_EQ(m->kernels[1].scratch_bytes, 4096u);
+  EXPECT_EQ(m->kernels[0].max_parts, 1u);
+  EXPECT_EQ(m->kernels[1].max_parts, 48u);
   EXPECT_EQ(m->kernels[1].fn(nullptr, nullptr, 0, 1), 9);
 
   ASSERT_EQ(m->n_params, 2u);
@@ -237,19 +239,19 @@ TEST_F(Tables, ReadBack) {
 
 TEST_F(Tables, NamesWhatIsMissing) {
   kernel("k_embed", 0);
-  EXPECT_NE(emit({{"k_embed", 0}}).find("has no emitted function"), std::string::npos);
+  EXPECT_NE(emit({{"k_embed", {}}}).find("has no emitted function"), std::string::npos);
 }
 
 TEST_F(Tables, NeedsScratchSizes) {
   kernel("k_embed", 0);
   kernel("k_norm", 0);
-  EXPECT_NE(emit({{"k_embed", 0}}).find("has no scratch size"), std::string::npos);
+  EXPECT_NE(emit({{"k_embed", {}}}).find("has no facts"), std::string::npos);
 }
 
 TEST_F(Tables, RefusesValuesThatDoNotFit) {
   kernel("k_embed", 0);
   kernel("k_norm", 0);
-  EXPECT_NE(emit({{"k_embed", 0}, {"k_norm", uint64_t(1) << 33}}).find("does not fit its field"),
+  EXPECT_NE(emit({{"k_embed", {}}, {"k_norm", {int64_t(1) << 33}}}).find("does not fit its field"),
             std::string::npos);
 }
 

@@ -12,6 +12,8 @@ int main(void) {
   FIELD(ingot_kernel_v1, name);
   FIELD(ingot_kernel_v1, family);
   FIELD(ingot_kernel_v1, fn);
+  FIELD(ingot_kernel_v1, max_parts);
+  FIELD(ingot_kernel_v1, reserved0);
   SIZE(ingot_kernel_v1);
   FIELD(ingot_launch_v1, kernel);
   FIELD(ingot_launch_v1, stage);
