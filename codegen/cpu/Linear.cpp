@@ -49,9 +49,8 @@ static void adjustHalfWeights(const LinearSpec &s, LinearSchedule &r) {
   if (s.rows <= 2 && s.rows > 0 && s.k >= 1024) {
     r.prefetch = 0;
   } else if (s.rows == 1) {
-    r.panels = s.gate ? 8 : 1; // short panels: one after the other is one long stream
-    if (!s.gate)
-      r.prefetch = 0;
+    r.panels = 1; // short panels: one after the other is one long stream
+    r.prefetch = 0;
   } else if (s.rows == 8) {
     r.rows = s.gate ? 4 : 8;
     r.panels = s.gate ? 4 : 1;

@@ -80,11 +80,23 @@ public:
   /// `stream` (i1; null: always): prefetch weights.
   void tile(const Flight &f, Value row0, int64_t rows, Value waiting, Value unitRows,
             Value stream = Value()) {
-    const int64_t panels = f.panels;
-    KernelBuilder::Values bases = panelBases(f);
+    KernelBuilder::Values bases = panelBases(f), acc;
     Value rowBase = k.gep(x, k.mul(row0, xStride));
+    // One row of one panel in flight: gate and up pass one after the other, as the one stream that they are.
+    const bool apart = rows == 1 && spec.schedule.panels == 1;
+    for (size_t p = 0; p < bases.size(); p += apart ? 1 : bases.size())
+      acc.append(dots(apart ? KernelBuilder::Values{bases[p]} : bases, rowBase, rows, stream));
+    TileResults results(bases.size(), {});
+    for (size_t p = 0; p < bases.size(); ++p)
+      results[p].assign(acc.begin() + p * rows, acc.begin() + (p + 1) * rows);
+    store(f, results, row0, waiting, unitRows);
+  }
+
+  /// Sums of all columns, panel by panel and row by row.
+  KernelBuilder::Values dots(const KernelBuilder::Values &bases, Value rowBase, int64_t rows, Value stream) {
+    const int64_t panels = int64_t(bases.size());
     KernelBuilder::Values acc(size_t(panels * rows), k.splat(k.f32v(), 0));
-    acc = k.forLoop(0, spec.k, spec.schedule.unroll, acc, [&](Value column, ValueRange in) {
+    return k.forLoop(0, spec.k, spec.schedule.unroll, acc, [&](Value column, ValueRange in) {
       KernelBuilder::Values next(in.begin(), in.end());
       KernelBuilder::Values at;
       for (Value base : bases)
@@ -109,10 +121,6 @@ public:
         }
       return next;
     });
-    TileResults results(size_t(panels), {});
-    for (int64_t p = 0; p < panels; ++p)
-      results[size_t(p)].assign(acc.begin() + p * rows, acc.begin() + (p + 1) * rows);
-    store(f, results, row0, waiting, unitRows);
   }
 
   /// All units of [lo, hi) for the rows 0 .. rowEnd - 1, of which there is a multiple of `rows`.
