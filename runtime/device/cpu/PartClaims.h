@@ -27,8 +27,8 @@ public:
 
   /// Calls fn(part, parts) until no piece of launch `turn` is left to take: together the workers' calls cover
   /// workers * pieces pieces, each once. To be called by every worker for the same launches in the same
-  /// order, between barriers at will; turns ascend from 1 and have 48 bits. `pieces`: of a worker, a power of two.
-  /// `single`: every call is one piece, part i of workers * pieces.
+  /// order, between barriers at will; turns ascend from 1 and have 48 bits. `pieces`: of a worker, a power of
+  /// two. `single`: every call is one piece, part i of workers * pieces.
   template <typename Fn> void run(unsigned worker, uint64_t turn, uint32_t pieces, bool single, Fn &&fn) {
     const uint32_t parts = count * pieces;
     uint32_t first, size;
@@ -44,9 +44,7 @@ private:
   struct alignas(64) Range {
     std::atomic<uint64_t> word{0};
   };
-  static uint64_t pack(uint64_t turn, uint32_t lo, uint32_t hi) {
-    return turn << 16 | lo << 8 | hi;
-  }
+  static uint64_t pack(uint64_t turn, uint32_t lo, uint32_t hi) { return turn << 16 | lo << 8 | hi; }
   static uint64_t turnOf(uint64_t word) { return word >> 16; }
   static uint32_t loOf(uint64_t word) { return uint32_t(word >> 8) & 0xff; }
   static uint32_t hiOf(uint64_t word) { return uint32_t(word) & 0xff; }
